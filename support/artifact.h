@@ -1,0 +1,102 @@
+/* What a compilation leaves: bytes and what is needed to launch them. The border between codegen/,
+ * which makes it, and runtime/, which loads and launches it; nothing of LLVM's crosses. */
+#ifndef SP_ARTIFACT_H
+#define SP_ARTIFACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/diag.h"
+#include "support/hash.h"
+
+enum sp_code_kind {
+    SP_CODE_PTX,    /* text, terminated */
+    SP_CODE_OBJECT, /* relocatable object of the host */
+};
+
+/* One slot of the parameter area. An array argument takes several slots in this order: data, then
+ * `rank` extents, then (layout ANY only) `rank` strides in bytes; each of 8 bytes. */
+enum sp_param_kind {
+    SP_PARAM_SCALAR, /* the argument's bits, `size_B` wide */
+    SP_PARAM_DATA,   /* address of element 0 */
+    SP_PARAM_EXTENT, /* shape[axis], int64 */
+    SP_PARAM_STRIDE, /* strides[axis] in bytes, int64 */
+    SP_PARAM_FAULT,  /* address of the launch's struct sp_fault; `argument` is meaningless */
+};
+
+struct sp_param {
+    uint8_t kind; /* enum sp_param_kind */
+    uint8_t axis;
+    uint16_t argument; /* index of the kernel's argument */
+    uint32_t offset_B; /* in the parameter area; naturally aligned */
+    uint32_t size_B;   /* 1, 2, 4 or 8 */
+};
+
+/* A place in the kernel that can raise. `code` says which error; the fault's values fill the text. */
+struct sp_fault_site {
+    enum sp_error code;
+    struct sp_src where; /* strings belong to the artifact */
+    char *name;          /* the array's name in the source, "" if it has none */
+    uint32_t n_values;
+};
+
+#define SP_FAULT_VALUES 12
+
+/* Written once per launch by the first thread that raises: `state` goes 0 -> 1 (claimed, by
+ * compare-and-swap) -> 2 (complete). For OUT_OF_BOUNDS the values are index, axis, rank, shape... */
+struct sp_fault {
+    uint32_t state;
+    uint32_t site;
+    uint32_t block[3];
+    uint32_t thread[3];
+    int64_t values[SP_FAULT_VALUES];
+};
+
+/* What a block of a kernel on the CPU device is told. The entry of an SP_CODE_OBJECT artifact is
+ *     void entry(const struct sp_block *block, const void *params);
+ * and runs all threads of the block. Indices are x, y, z. */
+struct sp_block {
+    uint32_t block_idx[3];
+    uint32_t grid_dim[3];
+    uint32_t block_dim[3];
+    uint32_t reserved;
+    void *shared;                    /* base of the block's shared memory */
+    struct sp_fault *fault;          /* never NULL */
+    const volatile uint32_t *cancel; /* not 0: threads leave at the next back edge of a `while` */
+};
+
+struct artifact {
+    enum sp_code_kind kind;
+    void *code; /* own copy; PTX is terminated, `size_B` counts no terminator */
+    size_t size_B;
+    char *entry;  /* symbol of the kernel */
+    char *name;   /* the Python function's name, for messages */
+    char *target; /* "sm_90", "host" */
+
+    struct sp_param *params;
+    uint32_t n_params;
+    uint32_t params_size_B;
+    uint32_t n_arguments;
+    uint64_t written; /* bit i: argument i's memory may be written (bit 63: argument 63 and up) */
+
+    struct sp_fault_site *sites;
+    uint32_t n_sites;
+
+    uint32_t shared_B;    /* static shared memory */
+    uint32_t max_threads; /* of a block by launch bounds; 0: the device's own limit */
+
+    uint32_t facts;        /* which facts it was specialised on; 0: none */
+    struct sp_digest key;  /* content key for caches */
+    char *ir, *llvm;       /* texts of the stages when they were asked for, else NULL */
+};
+
+/* Frees an artifact made by sp_artifact_create and everything it owns. NULL is allowed. */
+struct artifact *sp_artifact_create(void);
+void sp_artifact_destroy(struct artifact *artifact);
+
+/* The exception that a filled-in fault stands for: message with index, shape, place, block and thread. */
+void sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
+                      struct sp_diag *diag);
+
+#endif
