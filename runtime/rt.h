@@ -1,0 +1,390 @@
+/* runtime/: an artifact in, a launch out. Devices behind one struct of functions (two instances: cuda
+ * by dlopen of the driver, cpu by a thread pool) and the memory cache of compiled kernels.
+ *
+ * State hangs off `struct rt_runtime`, which the caller creates and owns; devices and code belong to
+ * it. Every function may be called from any thread. Functions that return bool follow support/diag.h:
+ * false after one sp_diag_set, out parameters untouched. Functions that may block say so; whoever
+ * holds the GIL drops it around those. */
+#ifndef RT_RT_H
+#define RT_RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "support/artifact.h"
+#include "support/diag.h"
+#include "support/str.h"
+
+struct rt_runtime;
+struct rt_device;
+struct rt_code; /* an artifact loaded on a device */
+
+enum rt_kind { RT_CUDA, RT_CPU };
+
+/* ---- Runtime: rt_open.c ------------------------------------------------------------------------ */
+
+struct rt_options {
+    const char *cuda_library; /* path of libcuda; NULL: GPUJIT_CUDA_LIBRARY, else the usual names */
+    uint32_t cpu_threads;     /* 0: GPUJIT_CPU_THREADS, else one per core */
+};
+
+/* Cheap: finds no driver and starts no thread before it is needed. `options` may be NULL. */
+struct rt_runtime *rt_runtime_create(const struct rt_options *options);
+/* Waits for what runs, then frees all devices. All rt_code must have been unloaded before. */
+void rt_runtime_destroy(struct rt_runtime *rt);
+
+struct rt_driver {
+    bool found;          /* the driver works; there may still be no device */
+    int version;         /* as cuDriverGetVersion says: 12040 is 12.4; 0 unknown */
+    uint32_t n_devices;
+    const char *library; /* the path or name that was opened, "" if none */
+    const char *why_not; /* "" when found */
+    const char *hint;    /* how to mend it; "" if there is nothing to say */
+};
+
+/* Finds the driver at the first call (cuInit: tens of milliseconds). The strings live with `rt`. */
+const struct rt_driver *rt_runtime_driver(struct rt_runtime *rt);
+
+/* The same pointer each time for one (kind, ordinal). The cpu device has ordinal 0. */
+SP_MUST_CHECK bool rt_open(struct rt_runtime *rt, enum rt_kind kind, int ordinal,
+                           struct rt_device **dev_out, struct sp_diag *diag);
+
+/* "key: value" lines for `gpujit info`: driver, devices, limits, what is missing. */
+void rt_print_info(struct rt_runtime *rt, struct sp_str *out);
+
+/* ---- Devices ----------------------------------------------------------------------------------- */
+
+struct rt_info {
+    enum rt_kind kind;
+    int ordinal;
+    char name[128];
+    char target[16]; /* "sm_90", "host" */
+    int cc_major, cc_minor; /* 0 on the cpu */
+    int driver_version;     /* 0 on the cpu */
+    uint8_t uuid[16];
+    uint64_t memory_B;
+    uint32_t n_processors; /* multiprocessors, or worker threads */
+    uint32_t warp_size;
+    uint32_t max_grid[3];
+    uint32_t max_block[3];
+    uint32_t max_threads;    /* per block */
+    uint32_t shared_B;       /* per block, without asking */
+    uint32_t shared_optin_B; /* per block, at most */
+    uint32_t max_registers;  /* per block; 0 on the cpu */
+};
+
+/* A stream's handle: 0 is the default stream, the driver's special handles and CUstreams of other
+ * libraries are accepted as they are. The cpu device runs all streams in order of launch. */
+typedef uintptr_t rt_stream;
+
+/* Options of the driver's compiler, see jit.def. The cpu device ignores them. */
+struct rt_jit_options {
+#define RT_JIT_OPTION(name, driver, plain, lowest, highest, meaning) int name;
+#include "runtime/jit.def"
+};
+
+void rt_jit_options_init(struct rt_jit_options *options);
+/* By keyword, range checked: SP_E_BAD_OPTION. */
+SP_MUST_CHECK bool rt_jit_options_set(struct rt_jit_options *options, const char *name,
+                                      long long value, struct sp_diag *diag);
+
+/* What the device says of loaded code. Unknown numbers are 0. */
+struct rt_attributes {
+    uint32_t registers;   /* per thread */
+    uint32_t shared_B;    /* static, per block */
+    uint32_t local_B;     /* per thread */
+    uint32_t constant_B;
+    uint32_t max_threads; /* per block: the least of device, registers and launch bounds */
+    uint32_t binary_version; /* 90 is sm_90 */
+};
+
+struct rt_launch {
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t shared_B; /* dynamic, on top of the kernel's own */
+    uint32_t reserved;
+    rt_stream stream;
+};
+
+enum rt_memory_kind {
+    RT_MEMORY_UNKNOWN, /* nothing the device knows: plain host memory, or nonsense */
+    RT_MEMORY_HOST,    /* host memory that the device can address */
+    RT_MEMORY_DEVICE,
+    RT_MEMORY_MANAGED,
+};
+
+struct rt_memory {
+    enum rt_memory_kind kind;
+    int ordinal; /* of the device that owns it; -1 for host memory */
+};
+
+struct rt_device_ops {
+    bool (*alloc)(struct rt_device *dev, uint64_t size_B, uint64_t *address_out,
+                  struct sp_diag *diag);
+    bool (*free)(struct rt_device *dev, uint64_t address, struct sp_diag *diag);
+    bool (*copy_in)(struct rt_device *dev, uint64_t to, const void *from, uint64_t size_B,
+                    rt_stream stream, struct sp_diag *diag);
+    bool (*copy_out)(struct rt_device *dev, void *to, uint64_t from, uint64_t size_B,
+                     rt_stream stream, struct sp_diag *diag);
+    bool (*copy)(struct rt_device *dev, uint64_t to, uint64_t from, uint64_t size_B,
+                 rt_stream stream, struct sp_diag *diag);
+    bool (*fill)(struct rt_device *dev, uint64_t to, const void *element, uint32_t element_B,
+                 uint64_t count, rt_stream stream, struct sp_diag *diag);
+    bool (*memory_info)(struct rt_device *dev, uint64_t *free_B_out, uint64_t *total_B_out,
+                        struct sp_diag *diag);
+    bool (*query)(struct rt_device *dev, uint64_t address, struct rt_memory *memory_out,
+                  struct sp_diag *diag);
+
+    bool (*stream_create)(struct rt_device *dev, rt_stream *stream_out, struct sp_diag *diag);
+    bool (*stream_destroy)(struct rt_device *dev, rt_stream stream, struct sp_diag *diag);
+    bool (*wait)(struct rt_device *dev, const rt_stream *stream, int timeout_ms, bool *done_out,
+                 struct sp_diag *diag);
+    void (*cancel)(struct rt_device *dev);
+
+    bool (*load)(struct rt_device *dev, struct artifact *artifact,
+                 const struct rt_jit_options *options, struct rt_code **code_out,
+                 struct sp_diag *diag);
+    void (*unload)(struct rt_code *code);
+    bool (*prepare)(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
+                    struct sp_diag *diag);
+    bool (*launch)(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
+                   void *params, struct sp_diag *diag);
+
+    void (*destroy)(struct rt_device *dev);
+};
+
+/* First member of each device's own struct. */
+struct rt_device {
+    const struct rt_device_ops *ops;
+    struct rt_runtime *rt;
+    struct rt_info info;
+};
+
+/* First member of each device's own struct. Holds a share of the artifact. */
+struct rt_code {
+    struct rt_device *dev;
+    struct artifact *artifact;
+    struct rt_attributes attributes;
+    char *log; /* what the driver's compiler said, "" if nothing */
+};
+
+static inline const struct rt_info *
+rt_device_info(const struct rt_device *dev)
+{
+    return &dev->info;
+}
+
+/* Memory aligned to 256 bytes, contents undefined. Size 0 gives address 0. */
+SP_MUST_CHECK static inline bool
+rt_device_alloc(struct rt_device *dev, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
+{
+    return dev->ops->alloc(dev, size_B, address_out, diag);
+}
+
+/* Waits for work that may use the memory (blocks). Address 0 is allowed. */
+SP_MUST_CHECK static inline bool
+rt_device_free(struct rt_device *dev, uint64_t address, struct sp_diag *diag)
+{
+    return dev->ops->free(dev, address, diag);
+}
+
+/* Host to device: after earlier work of the stream; the source may be reused on return (blocks).
+ * Like every blocking call it fails with the exception that a kernel raised before. */
+SP_MUST_CHECK static inline bool
+rt_device_copy_in(struct rt_device *dev, uint64_t to, const void *from, uint64_t size_B,
+                  rt_stream stream, struct sp_diag *diag)
+{
+    return dev->ops->copy_in(dev, to, from, size_B, stream, diag);
+}
+
+/* Device to host: after earlier work of the stream; complete on return (blocks). */
+SP_MUST_CHECK static inline bool
+rt_device_copy_out(struct rt_device *dev, void *to, uint64_t from, uint64_t size_B,
+                   rt_stream stream, struct sp_diag *diag)
+{
+    return dev->ops->copy_out(dev, to, from, size_B, stream, diag);
+}
+
+/* Device to device, in stream order. The ranges may not overlap. */
+SP_MUST_CHECK static inline bool
+rt_device_copy(struct rt_device *dev, uint64_t to, uint64_t from, uint64_t size_B, rt_stream stream,
+               struct sp_diag *diag)
+{
+    return dev->ops->copy(dev, to, from, size_B, stream, diag);
+}
+
+/* `count` elements of 1, 2, 4 or 8 bytes, in stream order; `to` is aligned to the element. */
+SP_MUST_CHECK static inline bool
+rt_device_fill(struct rt_device *dev, uint64_t to, const void *element, uint32_t element_B,
+               uint64_t count, rt_stream stream, struct sp_diag *diag)
+{
+    return dev->ops->fill(dev, to, element, element_B, count, stream, diag);
+}
+
+SP_MUST_CHECK static inline bool
+rt_device_memory_info(struct rt_device *dev, uint64_t *free_B_out, uint64_t *total_B_out,
+                      struct sp_diag *diag)
+{
+    return dev->ops->memory_info(dev, free_B_out, total_B_out, diag);
+}
+
+/* Who owns an address. An address nobody knows is RT_MEMORY_UNKNOWN, not an error. */
+SP_MUST_CHECK static inline bool
+rt_device_query(struct rt_device *dev, uint64_t address, struct rt_memory *memory_out,
+                struct sp_diag *diag)
+{
+    return dev->ops->query(dev, address, memory_out, diag);
+}
+
+SP_MUST_CHECK static inline bool
+rt_device_stream_create(struct rt_device *dev, rt_stream *stream_out, struct sp_diag *diag)
+{
+    return dev->ops->stream_create(dev, stream_out, diag);
+}
+
+SP_MUST_CHECK static inline bool
+rt_device_stream_destroy(struct rt_device *dev, rt_stream stream, struct sp_diag *diag)
+{
+    return dev->ops->stream_destroy(dev, stream, diag);
+}
+
+/* Waits for a stream's work, or (`stream` NULL) for all of the device's, at most `timeout_ms`
+ * (negative: for ever; blocks). Succeeds with `*done_out` false when time is up. Once done it fails with
+ * what went wrong since the last wait or copy: a kernel's exception, a dead context, an interrupt. */
+SP_MUST_CHECK static inline bool
+rt_device_wait(struct rt_device *dev, const rt_stream *stream, int timeout_ms, bool *done_out,
+               struct sp_diag *diag)
+{
+    return dev->ops->wait(dev, stream, timeout_ms, done_out, diag);
+}
+
+SP_MUST_CHECK static inline bool
+rt_device_synchronize(struct rt_device *dev, struct sp_diag *diag)
+{
+    bool done;
+    return dev->ops->wait(dev, NULL, -1, &done, diag);
+}
+
+SP_MUST_CHECK static inline bool
+rt_stream_synchronize(struct rt_device *dev, rt_stream stream, struct sp_diag *diag)
+{
+    bool done;
+    return dev->ops->wait(dev, &stream, -1, &done, diag);
+}
+
+/* Asks what is running and queued to stop; the next wait then fails with SP_E_CANCELLED. Does nothing
+ * on cuda, whose kernels cannot be stopped, and when nothing runs. */
+static inline void
+rt_device_cancel(struct rt_device *dev)
+{
+    dev->ops->cancel(dev);
+}
+
+/* Loads an artifact of the device's kind: PTX on cuda, an object on the cpu (some milliseconds;
+ * blocks). Takes its own share of the artifact (sp_artifact_share). `options` may be NULL. */
+SP_MUST_CHECK static inline bool
+rt_device_load(struct rt_device *dev, struct artifact *artifact,
+               const struct rt_jit_options *options, struct rt_code **code_out,
+               struct sp_diag *diag)
+{
+    return dev->ops->load(dev, artifact, options, code_out, diag);
+}
+
+/* Frees the code once the launches in flight are over; does not wait for them. NULL is allowed. */
+static inline void
+rt_code_unload(struct rt_code *code)
+{
+    if (code)
+        code->dev->ops->unload(code);
+}
+
+/* Checks a launch against the limits of device and code, and makes the code ready for it (more than
+ * the default shared memory must be asked for). Must have succeeded for this (code, launch) before
+ * rt_device_launch, which checks nothing; a launcher does it once. */
+SP_MUST_CHECK static inline bool
+rt_device_prepare(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
+                  struct sp_diag *diag)
+{
+    return dev->ops->prepare(dev, code, launch, diag);
+}
+
+/* Starts a prepared launch and returns at once. `params` is the parameter area of
+ * artifact->params_size_B bytes, aligned to 8; it is copied, and the runtime fills its fault slot.
+ * Succeeding says nothing about the kernel: its errors come with the next wait or copy. */
+SP_MUST_CHECK static inline bool
+rt_device_launch(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
+                 void *params, struct sp_diag *diag)
+{
+    return dev->ops->launch(dev, code, launch, params, diag);
+}
+
+/* ---- Limits: rt_limits.c ----------------------------------------------------------------------- */
+
+/* The check of rt_device_prepare by itself, for 64-bit numbers as users give them: before they are
+ * narrowed into a struct rt_launch. `attributes` may be NULL (no code yet). */
+SP_MUST_CHECK bool rt_limits_check(const struct rt_info *info,
+                                   const struct rt_attributes *attributes, const int64_t grid[3],
+                                   const int64_t block[3], int64_t shared_B, struct sp_diag *diag);
+
+/* ---- Memory cache: rt_cache.c ------------------------------------------------------------------ */
+
+/* Signature and facts of one launch, packed by the caller in 64-bit words. Up to RT_KEY_WORDS words
+ * are kept as they are; from then on the words so far are folded into their digest, so that any
+ * number of arguments fits. */
+#define RT_KEY_WORDS 16
+
+struct rt_key {
+    uint64_t hash;
+    uint32_t n_words; /* in `words` */
+    uint32_t n_total; /* added so far */
+    uint64_t words[RT_KEY_WORDS];
+};
+
+static inline void
+rt_key_init(struct rt_key *key)
+{
+    key->hash = 0x9e3779b97f4a7c15u;
+    key->n_words = key->n_total = 0;
+}
+
+void rt_key_fold(struct rt_key *key);
+
+static inline void
+rt_key_add(struct rt_key *key, uint64_t word)
+{
+    if (key->n_words == RT_KEY_WORDS)
+        rt_key_fold(key);
+    key->words[key->n_words++] = word;
+    key->n_total++;
+    uint64_t h = (key->hash ^ word) * 0xff51afd7ed558ccdu;
+    key->hash = h ^ h >> 32;
+}
+
+struct rt_cache;
+
+enum rt_claim {
+    RT_HIT,  /* `*value_out` is the published value; it lives as long as the cache */
+    RT_MINE, /* nobody has it: the caller makes it and must call rt_cache_publish */
+    RT_WAIT, /* another thread is making it: rt_cache_wait, without the GIL */
+};
+
+/* `destroy` is called on every value when the cache ends. */
+struct rt_cache *rt_cache_create(void (*destroy)(void *value));
+void rt_cache_destroy(struct rt_cache *cache);
+
+/* A HIT takes no lock, writes nothing and allocates nothing. */
+enum rt_claim rt_cache_begin(struct rt_cache *cache, const struct rt_key *key, void **value_out);
+/* Waits while another thread makes the value (blocks), at most `timeout_ms` (negative: for ever).
+ * RT_MINE if that thread failed: the caller tries itself. RT_WAIT when time is up. */
+enum rt_claim rt_cache_wait(struct rt_cache *cache, const struct rt_key *key, int timeout_ms,
+                            void **value_out);
+/* Ends a claim of RT_MINE. NULL says that making it failed: the next caller or waiter gets MINE. */
+void rt_cache_publish(struct rt_cache *cache, const struct rt_key *key, void *value);
+/* Makes every published entry unknown (a guard failed). The values stay alive with the cache, since a
+ * launch may be reading one; claims in progress publish as before but are forgotten too. */
+void rt_cache_forget(struct rt_cache *cache);
+/* Calls `each` for every published entry that is not forgotten, under the cache's lock. */
+void rt_cache_each(struct rt_cache *cache, void (*each)(void *context, void *value), void *context);
+
+#endif
