@@ -12,13 +12,21 @@ sp_artifact_create(void)
 {
     struct artifact *artifact = sp_alloc(sizeof *artifact);
     memset(artifact, 0, sizeof *artifact);
+    artifact->shares = 1;
+    return artifact;
+}
+
+struct artifact *
+sp_artifact_share(struct artifact *artifact)
+{
+    __atomic_add_fetch(&artifact->shares, 1, __ATOMIC_RELAXED);
     return artifact;
 }
 
 void
 sp_artifact_destroy(struct artifact *artifact)
 {
-    if (!artifact)
+    if (!artifact || __atomic_sub_fetch(&artifact->shares, 1, __ATOMIC_ACQ_REL))
         return;
     free(artifact->code);
     free(artifact->entry);

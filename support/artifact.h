@@ -89,10 +89,15 @@ struct artifact {
     uint32_t facts;        /* which facts it was specialised on; 0: none */
     struct sp_digest key;  /* content key for caches */
     char *ir, *llvm;       /* texts of the stages when they were asked for, else NULL */
+
+    uint32_t shares; /* owners; counted atomically */
 };
 
-/* Frees an artifact made by sp_artifact_create and everything it owns. NULL is allowed. */
+/* One share, the caller's. */
 struct artifact *sp_artifact_create(void);
+/* Another owner of the same artifact, which is not changed from then on. Returns it. */
+struct artifact *sp_artifact_share(struct artifact *artifact);
+/* Gives up one share; the last frees the artifact and everything it owns. NULL is allowed. */
 void sp_artifact_destroy(struct artifact *artifact);
 
 /* The exception that a filled-in fault stands for: message with index, shape, place, block and thread. */
