@@ -84,6 +84,8 @@ sp_arena_alloc(struct sp_arena *arena, size_t size_B)
 {
     if (size_B > SIZE_MAX / 2)
         sp_out_of_memory(size_B);
+    if (!size_B)
+        size_B = 1;
     size_B = (size_B + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
     if ((size_t)(arena->end - arena->next) < size_B)
         arena_grow(arena, size_B);
@@ -124,7 +126,7 @@ sp_arena_printf(struct sp_arena *arena, const char *format, ...)
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (len < 0)
-        return sp_arena_strdup(arena, format);
+        return sp_arena_strdup(arena, "");
     char *text = sp_arena_alloc(arena, (size_t)len + 1);
     va_start(args, format);
     vsnprintf(text, (size_t)len + 1, format, args);

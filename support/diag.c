@@ -191,7 +191,7 @@ diag_read_line(const char *file, int32_t line, struct sp_str *out)
     for (int32_t i = 0; i < line; i++)
         if ((len = getline(&text, &size_B, stream)) < 0)
             break;
-    if (len > 0 && text[len - 1] == '\n')
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         len--;
     if (len > 0)
         sp_str_add_n(out, text, (size_t)len);
@@ -207,7 +207,7 @@ diag_print_caret(const char *text, const struct sp_src *where, struct sp_str *ou
     if (where->col < 0)
         return;
     int32_t len = (int32_t)strlen(text);
-    int32_t end = where->end_line == where->line ? where->end_col : len;
+    int32_t end = where->end_line > where->line ? len : where->end_col;
     sp_str_add(out, "\n    ");
     for (int32_t i = 0; i < where->col && i < len; i++)
         if (((unsigned char)text[i] & 0xc0) != 0x80)
@@ -218,10 +218,14 @@ diag_print_caret(const char *text, const struct sp_src *where, struct sp_str *ou
             sp_str_add_char(out, '~');
 }
 
+/* Begins with a newline; prints nothing for an unknown place. */
 static void
 diag_print_place(const struct sp_src *where, sp_source_line_fn source_line, void *context,
                  struct sp_str *out)
 {
+    if (!where->file && !where->line && !where->function)
+        return;
+    sp_str_add_char(out, '\n');
     if (where->file)
         sp_str_printf(out, "  File \"%s\"", where->file);
     if (where->line)
@@ -245,14 +249,11 @@ sp_diag_print(const struct sp_diag *diag, sp_source_line_fn source_line, void *c
               struct sp_str *out)
 {
     sp_str_add(out, diag->message ? diag->message : "no error");
-    if (diag->where.file || diag->where.line || diag->where.function) {
-        sp_str_add_char(out, '\n');
-        diag_print_place(&diag->where, source_line, context, out);
-    }
+    diag_print_place(&diag->where, source_line, context, out);
     if (diag->hint)
         sp_str_printf(out, "\n  Hint: %s", diag->hint);
     for (uint32_t i = 0; i < diag->n_notes; i++) {
-        sp_str_printf(out, "\n  %s\n", diag->notes[i].text);
+        sp_str_printf(out, "\n  %s", diag->notes[i].text);
         diag_print_place(&diag->notes[i].where, source_line, context, out);
     }
 }

@@ -37,7 +37,8 @@ void
 sp_str_clear(struct sp_str *str)
 {
     str->len = 0;
-    str->data[0] = 0;
+    if (str->data)
+        str->data[0] = 0;
 }
 
 void
@@ -89,6 +90,6 @@ char *
 sp_str_take(struct sp_str *str)
 {
     char *text = str->data;
-    sp_str_init(str);
+    *str = (struct sp_str){0};
     return text;
 }

@@ -7,7 +7,7 @@ void *
 sp_vec_grow(struct sp_arena *arena, void *data, uint32_t len, uint32_t *cap, uint32_t more,
             size_t size_B)
 {
-    if (more > UINT32_MAX / 2 || len > UINT32_MAX / 2)
+    if ((size_t)len + more > UINT32_MAX / 2)
         sp_out_of_memory(((size_t)len + more) * size_B);
     uint32_t want = *cap ? *cap : 4;
     while (want < len + more)
