@@ -1,0 +1,120 @@
+/* What inference leaves for lowering: instances of functions with a cell per value. Private to ir/. */
+#ifndef IR_INFER_H
+#define IR_INFER_H
+
+#include "ir/ir.h"
+#include "support/bits.h"
+
+/* What is known of a value: nothing yet (IR_T_NONE), a type, or a type and a constant. The constant
+ * of an OBJECT type is the type's own object. */
+struct ir_cell {
+    ir_type type;
+    ir_const constant;
+};
+
+/* Users of every value of a PY function, and its reverse post-order; made once per function. */
+struct ir_flow {
+    uint32_t *first_user; /* n_insns + 1 positions in users */
+    ir_ref *users;
+    uint32_t *rpo;
+    uint32_t n_rpo;
+};
+
+struct ir_caller {
+    uint32_t instance;
+    ir_ref insn;
+};
+
+/* One function for one list of argument cells. */
+struct ir_instance {
+    uint32_t index;
+    const struct ir_func *func;
+    const struct ir_flow *flow;
+    struct ir_cell *args;  /* per parameter */
+    struct ir_cell *cells; /* per instruction */
+    uint32_t *callees;     /* per instruction: index + 1 of the instance that a CALL calls, or 0 */
+    struct ir_cell result;
+    struct sp_bits live_blocks;
+    struct sp_bits live_edges; /* 2 * block + successor */
+    SP_VEC(struct ir_caller) callers;
+    bool live; /* reachable from the kernel at the end */
+};
+
+struct ir_typed {
+    struct ir_module *module; /* the fork with types, constants, functions */
+    const struct ir_argtype *args;
+    uint32_t n_args;
+    SP_VEC(struct ir_instance *) instances; /* [0] is the kernel */
+};
+
+/* Where a parameter's value comes from at a call: operand `from` of the CALL (1 and up), or 0: the default. */
+struct ir_binding {
+    uint32_t from;
+};
+/* Binds a call's operands to the callee's parameters (`bindings_out`: n_params). `names` is the CALL's
+ * imm, `n_args` counts operands without the callee. Errors name `what`. diag NULL: silent. */
+bool ir_bind_call(const struct ir_module *module, const struct ir_func *callee, uint32_t n_args,
+                  ir_const names, struct ir_binding *bindings_out, struct sp_diag *diag,
+                  const struct sp_src *where);
+
+/* ---- Types of numbers (ir/numbers.c, from arith.def and numbers.md) ---- */
+
+enum ir_arith_result {
+    IR_RES_NONE, IR_RES_INT, IR_RES_BOOL, IR_RES_COMMON, IR_RES_LEFT, IR_RES_FLOAT, IR_RES_DOUBLE,
+    IR_RES_SAME
+};
+enum ir_lowering {
+    IR_LOW_NONE, IR_LOW_IADD, IR_LOW_ISUB, IR_LOW_IMUL, IR_LOW_IFLOORDIV, IR_LOW_IMOD, IR_LOW_IPOW,
+    IR_LOW_ISHL, IR_LOW_ISHR, IR_LOW_IAND, IR_LOW_IOR, IR_LOW_IXOR, IR_LOW_FADD, IR_LOW_FSUB,
+    IR_LOW_FMUL, IR_LOW_FDIV, IR_LOW_FFLOORDIV, IR_LOW_FMOD, IR_LOW_FPOW, IR_LOW_INEG, IR_LOW_FNEG,
+    IR_LOW_POS, IR_LOW_INVERT
+};
+struct ir_arith_row {
+    uint8_t result;   /* enum ir_arith_result */
+    uint8_t lowering; /* enum ir_lowering */
+};
+
+enum ir_class ir_number_class(ir_type scalar);
+static inline bool
+ir_is_float(ir_type t)
+{
+    return t >= IR_T_FLOAT && t <= IR_LAST_SCALAR;
+}
+static inline bool
+ir_is_typed_int(ir_type t)
+{
+    return t >= IR_T_INT8 && t <= IR_T_UINT64;
+}
+/* bool, int or a typed integer */
+static inline bool
+ir_is_integer(ir_type t)
+{
+    return t >= IR_T_BOOL && t <= IR_T_UINT64;
+}
+static inline bool
+ir_is_unsigned(ir_type t)
+{
+    return t >= IR_T_UINT8 && t <= IR_T_UINT64;
+}
+struct ir_arith_row ir_arith_row(enum ir_binop op, ir_type a, ir_type b);
+struct ir_arith_row ir_unary_row(enum ir_unop op, ir_type a);
+/* The result type of `a op b`, and how to compute it; IR_T_NONE or IR_T_MIXED if there is none.
+ * `negative_constant`: b is a negative constant of the program. */
+ir_type ir_bin_type(enum ir_binop op, ir_type a, ir_type b, bool negative_constant,
+                    enum ir_lowering *lowering_out);
+ir_type ir_un_type(enum ir_unop op, ir_type a, enum ir_lowering *lowering_out);
+/* The type both sides of a comparison convert to; IR_T_MIXED: uint64 with a signed one, compare exactly. */
+ir_type ir_cmp_type(ir_type a, ir_type b);
+/* The float type of a math function's arguments: the widest typed float, or float. */
+ir_type ir_math_type(uint32_t n, const ir_type *args);
+/* The type where variables of these types meet (numbers.md, Joins); also tuples, arrays, objects. */
+ir_type ir_type_join(struct ir_module *module, ir_type a, ir_type b);
+/* What reading an element of an array of this dtype gives. */
+ir_type ir_element_type(ir_type dtype);
+/* What a scalar argument laid out like this computes as: int32 -> int, float32 -> float32. */
+ir_type ir_argument_scalar(ir_type layout);
+/* Whether operand `ref` is an integer constant of the program (after READ), and its value. */
+bool ir_program_int(const struct ir_module *module, const struct ir_func *func, ir_ref ref,
+                    int64_t *value_out);
+
+#endif
