@@ -1,7 +1,7 @@
 """Write CTestTestfile.cmake from the tests that Meson declared.
 
-Meson runs this after each configuration. In: the build folder's introspection data. Out: a file that
-lets `ctest --test-dir build` run the same list, with the suites as labels.
+Meson runs this after each configuration. In: the build folder's introspection data. Out: a file
+that lets `ctest --test-dir build` run the same list, with the suites as labels.
 """
 
 import json

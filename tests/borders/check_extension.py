@@ -23,7 +23,7 @@ def main() -> int:
     symbols = output_of("nm", "-D", "--defined-only", "--format=posix", extension).splitlines()
     exported = {line.split()[0] for line in symbols}
     if exported != {"PyInit__gpujit"}:
-        breaches.append(f"exports {', '.join(sorted(exported)[:20])}; expected PyInit__gpujit alone")
+        breaches.append(f"exports {', '.join(sorted(exported)[:20])}; only PyInit__gpujit may be")
     needed = re.findall(r"\(NEEDED\).*\[(.+)\]", output_of("readelf", "-d", extension))
     breaches += [f"needs {name}" for name in needed if not re.fullmatch(NEEDED, name)]
     print(*breaches, sep="\n", end="\n" if breaches else "")
