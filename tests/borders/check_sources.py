@@ -68,8 +68,8 @@ def check_includes() -> Iterator[str]:
 
 def compile_alone(name: str, compiler: list[str]) -> str | None:
     text = f'#include "{name}"\n#include "{name}"\n'
-    flags = "-std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -xc -".split()
-    command = [*compiler, f"-I{TOP}", *flags]
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", f"-I{TOP}"]
+    command = [*compiler, *flags, "-fsyntax-only", "-xc", "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True)
     return None if done.returncode == 0 else f"{name}:1: does not compile alone\n{done.stderr}"
 
