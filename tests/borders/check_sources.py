@@ -26,7 +26,14 @@ ALLOWED = {
     "frontend": [IR_PUBLIC],
     "codegen": [IR_PUBLIC, r"llvm-c/.*"],
     "runtime": [],
-    "pymod": [r"frontend/fe\.h", r"codegen/cg\.h", r"runtime/rt\.h", IR_PUBLIC, r"Python\.h"],
+    "pymod": [
+        IR_PUBLIC,
+        r"frontend/fe\.h",
+        r"codegen/(cg\.h|\w+\.def)",
+        r"runtime/(rt\.h|\w+\.def)",
+        r"Python\.h",
+        r"structmember\.h",
+    ],
 }
 # Single files that may include more than their folder.
 ALLOWED_FILES = {
