@@ -33,5 +33,7 @@ enum ir_imm {
     IR_IMM_SITE,
 };
 enum ir_imm ir_imm_of(enum ir_op op);
+/* One instruction's line, without indentation and end. */
+void ir_print_insn(const struct ir_func *func, ir_ref ref, struct sp_str *out);
 
 #endif

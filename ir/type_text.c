@@ -3,15 +3,13 @@
  * Types read as signatures do ("float32[:, ::1]", "tuple(int, float32)"), constants as Python's repr
  * does. Nothing parses these texts; the IR text has its own constants (ir/print.c). Nesting is cut
  * off at a depth that no message needs. */
-#include "ir/ir.h"
+#include "ir/text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "ir/text.h"
 
 #define TEXT_MAX_DEPTH 8
 
