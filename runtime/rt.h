@@ -22,7 +22,7 @@ struct rt_code; /* an artifact loaded on a device */
 
 enum rt_kind { RT_CUDA, RT_CPU };
 
-/* ---- Runtime: rt_open.c ------------------------------------------------------------------------ */
+/* ---- Runtime: open.c ------------------------------------------------------------------------ */
 
 struct rt_options {
     const char *cuda_library; /* path of libcuda; NULL: GPUJIT_CUDA_LIBRARY, else the usual names */
@@ -319,7 +319,7 @@ rt_device_launch(struct rt_device *dev, struct rt_code *code, const struct rt_la
     return dev->ops->launch(dev, code, launch, params, diag);
 }
 
-/* ---- Limits: rt_limits.c ----------------------------------------------------------------------- */
+/* ---- Limits: limits.c ----------------------------------------------------------------------- */
 
 /* The check of rt_device_prepare by itself, for 64-bit numbers as users give them: before they are
  * narrowed into a struct rt_launch. `attributes` may be NULL (no code yet). */
@@ -327,7 +327,7 @@ SP_MUST_CHECK bool rt_limits_check(const struct rt_info *info,
                                    const struct rt_attributes *attributes, const int64_t grid[3],
                                    const int64_t block[3], int64_t shared_B, struct sp_diag *diag);
 
-/* ---- Memory cache: rt_cache.c ------------------------------------------------------------------ */
+/* ---- Memory cache: cache.c ------------------------------------------------------------------ */
 
 /* Signature and facts of one launch, packed by the caller in 64-bit words. Up to RT_KEY_WORDS words
  * are kept as they are; from then on the words so far are folded into their digest, so that any
@@ -369,7 +369,8 @@ enum rt_claim {
     RT_WAIT, /* another thread is making it: rt_cache_wait, without the GIL */
 };
 
-/* `destroy` is called on every value when the cache ends. */
+/* `destroy` is called on every value when the cache ends. Entries are never taken out before: an owner
+ * whose guards failed counts a generation and has it in the key. */
 struct rt_cache *rt_cache_create(void (*destroy)(void *value));
 void rt_cache_destroy(struct rt_cache *cache);
 
@@ -381,10 +382,7 @@ enum rt_claim rt_cache_wait(struct rt_cache *cache, const struct rt_key *key, in
                             void **value_out);
 /* Ends a claim of RT_MINE. NULL says that making it failed: the next caller or waiter gets MINE. */
 void rt_cache_publish(struct rt_cache *cache, const struct rt_key *key, void *value);
-/* Makes every published entry unknown (a guard failed). The values stay alive with the cache, since a
- * launch may be reading one; claims in progress publish as before but are forgotten too. */
-void rt_cache_forget(struct rt_cache *cache);
-/* Calls `each` for every published entry that is not forgotten, under the cache's lock. */
+/* Calls `each` for every published entry, under the cache's lock. */
 void rt_cache_each(struct rt_cache *cache, void (*each)(void *context, void *value), void *context);
 
 #endif

@@ -1,0 +1,390 @@
+/* cuda_device: one GPU through the driver API. In: an ordinal. Out: a struct rt_device over the
+ * device's primary context, which torch, CuPy and the CUDA runtime use too, so that their pointers
+ * and streams are ours. The context is made current by comparing (cuCtxGetCurrent, some ns): as a rule
+ * it is already; if none is, it is set and stays, as the CUDA runtime does it; another one is pushed
+ * aside for the call. Copies with the host are complete on return, because the host's side is memory
+ * of Python objects that may go away. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/cuda_t.h"
+#include "support/arena.h"
+
+enum cuda_entered
+rt_cuda_enter_slow(struct cuda_device *dev, CUcontext current, struct sp_diag *diag)
+{
+    CUresult result = current ? dev->api->cuCtxPushCurrent(dev->context)
+                              : dev->api->cuCtxSetCurrent(dev->context);
+    if (result != CUDA_SUCCESS) {
+        rt_cuda_fail(dev->driver, current ? "cuCtxPushCurrent" : "cuCtxSetCurrent", result, diag);
+        return CUDA_ENTER_FAILED;
+    }
+    return current ? CUDA_PUSHED : CUDA_ENTERED;
+}
+
+/* Runs one driver call in the device's context: the body of most operations. */
+#define CUDA_CALL(dev, diag, ok, function, ...)                                                    \
+    do {                                                                                           \
+        enum cuda_entered entered_ = cuda_enter((dev), (diag));                                    \
+        (ok) = entered_ != CUDA_ENTER_FAILED;                                                      \
+        if (ok) {                                                                                  \
+            CUresult result_ = (dev)->api->function(__VA_ARGS__);                                  \
+            cuda_leave((dev), entered_);                                                           \
+            if (result_ != CUDA_SUCCESS)                                                           \
+                (ok) = rt_cuda_fail((dev)->driver, #function, result_, (diag));                    \
+        }                                                                                          \
+    } while (0)
+
+static bool
+device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    if (size_B == 0) {
+        *address_out = 0;
+        return true;
+    }
+    enum cuda_entered entered = cuda_enter(dev, diag);
+    if (entered == CUDA_ENTER_FAILED)
+        return false;
+    CUdeviceptr address = 0;
+    CUresult result = dev->api->cuMemAlloc(&address, size_B);
+    size_t free_B = 0, total_B = 0;
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        dev->api->cuMemGetInfo(&free_B, &total_B);
+    cuda_leave(dev, entered);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        struct sp_str text;
+        sp_str_init(&text);
+        sp_str_printf(&text, "%llu of %llu bytes are free", (unsigned long long)free_B,
+                      (unsigned long long)total_B);
+        sp_diag_set(diag, SP_E_NO_MEMORY, NULL, (long long)size_B, "GPU", text.data);
+        sp_str_finish(&text);
+        return false;
+    }
+    if (result != CUDA_SUCCESS)
+        return rt_cuda_fail(dev->driver, "cuMemAlloc", result, diag);
+    *address_out = address;
+    return true;
+}
+
+static bool
+device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
+{
+    bool ok = true;
+    if (address)
+        CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemFree, address);
+    return ok;
+}
+
+static bool
+device_copy_in(struct rt_device *base, uint64_t to, const void *from, uint64_t size_B,
+               rt_stream stream, struct sp_diag *diag)
+{
+    bool ok = true;
+    if (size_B)
+        CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemcpyHtoDAsync, to, from, size_B,
+                  (CUstream)stream);
+    bool done;
+    return ok && rt_device_wait(base, &stream, -1, &done, diag);
+}
+
+static bool
+device_copy_out(struct rt_device *base, void *to, uint64_t from, uint64_t size_B, rt_stream stream,
+                struct sp_diag *diag)
+{
+    bool ok = true;
+    if (size_B)
+        CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemcpyDtoHAsync, to, from, size_B,
+                  (CUstream)stream);
+    bool done;
+    return ok && rt_device_wait(base, &stream, -1, &done, diag);
+}
+
+static bool
+device_copy(struct rt_device *base, uint64_t to, uint64_t from, uint64_t size_B, rt_stream stream,
+            struct sp_diag *diag)
+{
+    bool ok = true;
+    if (size_B)
+        CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemcpyDtoDAsync, to, from, size_B,
+                  (CUstream)stream);
+    return ok;
+}
+
+/* The driver fills with up to 4 bytes. Eight: each half as one column of a picture, pitch 8. */
+static bool
+device_fill(struct rt_device *base, uint64_t to, const void *element, uint32_t element_B,
+            uint64_t count, rt_stream stream, struct sp_diag *diag)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    CUstream on = (CUstream)stream;
+    uint8_t v8;
+    uint16_t v16;
+    uint32_t v32[2];
+    bool ok = true;
+    if (count == 0)
+        return true;
+    switch (element_B) {
+    case 1:
+        memcpy(&v8, element, 1);
+        CUDA_CALL(dev, diag, ok, cuMemsetD8Async, to, v8, count, on);
+        return ok;
+    case 2:
+        memcpy(&v16, element, 2);
+        CUDA_CALL(dev, diag, ok, cuMemsetD16Async, to, v16, count, on);
+        return ok;
+    case 4:
+        memcpy(v32, element, 4);
+        CUDA_CALL(dev, diag, ok, cuMemsetD32Async, to, v32[0], count, on);
+        return ok;
+    case 8:
+        memcpy(v32, element, 8);
+        if (v32[0] == v32[1]) {
+            CUDA_CALL(dev, diag, ok, cuMemsetD32Async, to, v32[0], 2 * count, on);
+            return ok;
+        }
+        CUDA_CALL(dev, diag, ok, cuMemsetD2D32Async, to, 8, v32[0], 1, count, on);
+        if (ok)
+            CUDA_CALL(dev, diag, ok, cuMemsetD2D32Async, to + 4, 8, v32[1], 1, count, on);
+        return ok;
+    default:
+        return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "fill: not an element's size");
+    }
+}
+
+static bool
+device_memory_info(struct rt_device *base, uint64_t *free_B_out, uint64_t *total_B_out,
+                   struct sp_diag *diag)
+{
+    bool ok;
+    size_t free_B = 0, total_B = 0;
+    CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemGetInfo, &free_B, &total_B);
+    if (ok)
+        *free_B_out = free_B, *total_B_out = total_B;
+    return ok;
+}
+
+static bool
+device_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_out,
+             struct sp_diag *diag)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    enum cuda_entered entered = cuda_enter(dev, diag);
+    if (entered == CUDA_ENTER_FAILED)
+        return false;
+    unsigned int type = 0, managed = 0;
+    int ordinal = -1;
+    CUresult result =
+        dev->api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
+    if (result == CUDA_SUCCESS) {
+        dev->api->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
+        dev->api->cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
+    }
+    cuda_leave(dev, entered);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE)
+        return rt_cuda_fail(dev->driver, "cuPointerGetAttribute", result, diag);
+    struct rt_memory memory = {RT_MEMORY_UNKNOWN, -1};
+    if (result == CUDA_SUCCESS && (managed & 0xff))
+        memory = (struct rt_memory){RT_MEMORY_MANAGED, ordinal};
+    else if (result == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE)
+        memory = (struct rt_memory){RT_MEMORY_DEVICE, ordinal};
+    else if (result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST)
+        memory = (struct rt_memory){RT_MEMORY_HOST, -1};
+    *memory_out = memory;
+    return true;
+}
+
+static bool
+device_stream_create(struct rt_device *base, rt_stream *stream_out, struct sp_diag *diag)
+{
+    bool ok;
+    CUstream stream = NULL;
+    CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamCreate, &stream, CU_STREAM_DEFAULT);
+    if (ok)
+        *stream_out = (rt_stream)stream;
+    return ok;
+}
+
+static bool
+device_stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
+{
+    bool ok;
+    CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamDestroy, (CUstream)stream);
+    return ok;
+}
+
+/* Asks until the stream is idle or time is up: without pause for 50 us, then with growing ones. */
+static CUresult
+device_poll(struct cuda_device *dev, CUstream stream, int timeout_ms)
+{
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (long pause_ns = 0;;) {
+        CUresult result = dev->api->cuStreamQuery(stream);
+        if (result != CUDA_ERROR_NOT_READY)
+            return result;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        int64_t spent_ns = (now.tv_sec - start.tv_sec) * 1000000000LL + now.tv_nsec - start.tv_nsec;
+        int64_t left_ns = timeout_ms * 1000000LL - spent_ns;
+        if (left_ns <= 0)
+            return result;
+        if (spent_ns < 50000)
+            continue;
+        pause_ns = pause_ns ? pause_ns + pause_ns / 4 : 10000;
+        if (pause_ns > 500000)
+            pause_ns = 500000;
+        struct timespec pause = {0, pause_ns < left_ns ? pause_ns : left_ns};
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* With a time limit and no stream, the default stream is asked first: it waits for all others but
+ * those that another library made "non-blocking"; these are waited for at the end, without limit. */
+static bool
+device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, bool *done_out,
+            struct sp_diag *diag)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    enum cuda_entered entered = cuda_enter(dev, diag);
+    if (entered == CUDA_ENTER_FAILED)
+        return false;
+    const char *function = "cuStreamQuery";
+    CUresult result = CUDA_SUCCESS;
+    if (timeout_ms >= 0)
+        result = device_poll(dev, (CUstream)(stream ? *stream : 0), timeout_ms);
+    bool done = result == CUDA_SUCCESS;
+    if (done && !stream) {
+        function = "cuCtxSynchronize";
+        result = dev->api->cuCtxSynchronize();
+    } else if (done && timeout_ms < 0) {
+        function = "cuStreamSynchronize";
+        result = dev->api->cuStreamSynchronize((CUstream)*stream);
+    }
+    bool ok = true;
+    if (result == CUDA_SUCCESS)
+        ok = rt_cuda_faults_collect(dev, stream, diag);
+    else if (result != CUDA_ERROR_NOT_READY)
+        ok = rt_cuda_fail(dev->driver, function, result, diag);
+    cuda_leave(dev, entered);
+    if (ok)
+        *done_out = done;
+    return ok;
+}
+
+static void
+device_cancel(struct rt_device *base)
+{
+    (void)base;
+}
+
+static void
+device_destroy(struct rt_device *base)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    struct sp_diag ignored;
+    sp_diag_init(&ignored);
+    enum cuda_entered entered = cuda_enter(dev, &ignored);
+    if (entered != CUDA_ENTER_FAILED)
+        dev->api->cuCtxSynchronize();
+    rt_cuda_faults_finish(dev);
+    cuda_leave(dev, entered);
+    CUcontext current = NULL;
+    if (dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == dev->context)
+        dev->api->cuCtxSetCurrent(NULL);
+    dev->api->cuDevicePrimaryCtxRelease(dev->device);
+    sp_diag_finish(&ignored);
+    free(dev);
+}
+
+static const struct rt_device_ops cuda_ops = {
+    .alloc = device_alloc,
+    .free = device_free,
+    .copy_in = device_copy_in,
+    .copy_out = device_copy_out,
+    .copy = device_copy,
+    .fill = device_fill,
+    .memory_info = device_memory_info,
+    .query = device_query,
+    .stream_create = device_stream_create,
+    .stream_destroy = device_stream_destroy,
+    .wait = device_wait,
+    .cancel = device_cancel,
+    .load = rt_cuda_load,
+    .unload = rt_cuda_unload,
+    .prepare = rt_cuda_prepare,
+    .launch = rt_cuda_launch,
+    .destroy = device_destroy,
+};
+
+static uint32_t
+device_attribute(struct cuda_device *dev, int attribute)
+{
+    int value = 0;
+    if (dev->api->cuDeviceGetAttribute(&value, attribute, dev->device) != CUDA_SUCCESS)
+        return 0;
+    return value > 0 ? (uint32_t)value : 0;
+}
+
+static void
+device_fill_info(struct cuda_device *dev, int ordinal)
+{
+    struct rt_info *info = &dev->base.info;
+    info->kind = RT_CUDA;
+    info->ordinal = ordinal;
+    info->driver_version = dev->driver->info.version;
+    if (dev->api->cuDeviceGetName(info->name, sizeof info->name - 1, dev->device) != CUDA_SUCCESS)
+        snprintf(info->name, sizeof info->name, "GPU %d", ordinal);
+    if (dev->api->cuDeviceGetUuid) {
+        CUuuid uuid;
+        if (dev->api->cuDeviceGetUuid(&uuid, dev->device) == CUDA_SUCCESS)
+            memcpy(info->uuid, uuid.bytes, sizeof info->uuid);
+    }
+    size_t memory_B = 0;
+    dev->api->cuDeviceTotalMem(&memory_B, dev->device);
+    info->memory_B = memory_B;
+    info->cc_major = (int)device_attribute(dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    info->cc_minor = (int)device_attribute(dev, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    snprintf(info->target, sizeof info->target, "sm_%u%u", (unsigned)info->cc_major % 1000,
+             (unsigned)info->cc_minor % 100);
+    info->n_processors = device_attribute(dev, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info->warp_size = device_attribute(dev, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+    for (int i = 0; i < 3; i++) {
+        info->max_grid[i] = device_attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i);
+        info->max_block[i] = device_attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i);
+    }
+    info->max_threads = device_attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info->shared_B = device_attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    info->shared_optin_B =
+        device_attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    if (info->shared_optin_B < info->shared_B)
+        info->shared_optin_B = info->shared_B;
+    info->max_registers = device_attribute(dev, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
+}
+
+bool
+rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordinal,
+             struct rt_device **dev_out, struct sp_diag *diag)
+{
+    CUdevice device;
+    CUcontext context;
+    CUresult result = driver->api.cuDeviceGet(&device, ordinal);
+    if (result != CUDA_SUCCESS)
+        return rt_cuda_fail(driver, "cuDeviceGet", result, diag);
+    result = driver->api.cuDevicePrimaryCtxRetain(&context, device);
+    if (result != CUDA_SUCCESS)
+        return rt_cuda_fail(driver, "cuDevicePrimaryCtxRetain", result, diag);
+    struct cuda_device *dev = sp_alloc(sizeof *dev);
+    memset(dev, 0, sizeof *dev);
+    dev->base.ops = &cuda_ops;
+    dev->base.rt = rt;
+    dev->driver = driver;
+    dev->api = &driver->api;
+    dev->context = context;
+    dev->device = device;
+    device_fill_info(dev, ordinal);
+    rt_cuda_faults_init(&dev->faults);
+    *dev_out = &dev->base;
+    return true;
+}

@@ -1,0 +1,194 @@
+/* cuda_driver: finds libcuda and its functions. In: a path, or the names under which drivers install
+ * themselves. Out: struct cuda_api by the table cuda_api.def, or why not and what to do about it: no
+ * library, a library without its kernel module, a driver that is too old (with the first function
+ * that is missing), no device. Also the one place that turns a CUresult into a diagnostic.
+ *
+ * dlopen and not linking, so that the same binary starts on a machine without a driver; dlsym by
+ * versioned symbol and not cuGetProcAddress, which needs CUDA 11.3 and would answer with newer
+ * variants of a function than the signature in the table. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cuda_t.h"
+#include "support/arena.h"
+
+static void *
+driver_open(struct cuda_driver *driver, const char *library)
+{
+    static const char *const usual[] = {"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
+                                        "libcuda.so"};
+    size_t n = library ? 1 : sizeof usual / sizeof usual[0];
+    for (size_t i = 0; i < n; i++) {
+        const char *name = library ? library : usual[i];
+        void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        if (handle) {
+            sp_str_add(&driver->library, name);
+            return handle;
+        }
+        if (i == 0) {
+            const char *why = dlerror();
+            sp_str_printf(&driver->why_not, "%s", why ? why : "it cannot be opened");
+        }
+    }
+    if (library)
+        sp_str_add(&driver->hint, "GPUJIT_CUDA_LIBRARY names this file");
+    else
+        sp_str_add(&driver->hint, "install NVIDIA's driver (a toolkit is not needed), and in a "
+                                  "container pass the GPU in; kernels run on the CPU device without");
+    return NULL;
+}
+
+/* The name of the first required function that is missing and its version, or NULL. */
+static const char *
+driver_fill_api(struct cuda_driver *driver, int *version_out)
+{
+    const char *missing = NULL;
+    /* POSIX lets an object pointer hold a function's address; ISO C needs the copy. */
+#define CUDA_API(name, symbol, first, required, parameters)                                        \
+    do {                                                                                           \
+        void *address = dlsym(driver->handle, #symbol);                                            \
+        memcpy(&driver->api.name, &address, sizeof address);                                       \
+        if (!address && (required) && !missing)                                                    \
+            missing = #symbol, *version_out = first;                                               \
+    } while (0);
+#include "runtime/cuda_api.def"
+    return missing;
+}
+
+static void
+driver_explain_init(struct cuda_driver *driver, CUresult result)
+{
+    const char *name = NULL, *text = NULL;
+    driver->api.cuGetErrorName(result, &name);
+    driver->api.cuGetErrorString(result, &text);
+    sp_str_printf(&driver->why_not, "cuInit failed: %s (%s)", name ? name : "unknown error",
+                  text ? text : "the driver does not say why");
+    if (result == CUDA_ERROR_NO_DEVICE)
+        sp_str_add(&driver->hint, "the driver is there but sees no GPU: is CUDA_VISIBLE_DEVICES "
+                                  "empty, or the GPU not passed into the container?");
+    else if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
+        sp_str_add(&driver->hint, "libcuda and the kernel module are of different versions: reboot, "
+                                  "or install the same version of both");
+}
+
+static bool
+driver_start(struct cuda_driver *driver, const char *library)
+{
+    driver->handle = driver_open(driver, library);
+    if (!driver->handle)
+        return false;
+    int needed = 0;
+    const char *missing = driver_fill_api(driver, &needed);
+    if (driver->api.cuDriverGetVersion)
+        driver->api.cuDriverGetVersion(&driver->info.version);
+    if (missing) {
+        int version = driver->info.version;
+        sp_str_printf(&driver->why_not, "%s (CUDA %d.%d) lacks %s, which came with CUDA %d.%d",
+                      driver->library.data, version / 1000, version % 1000 / 10, missing,
+                      needed / 1000, needed % 1000 / 10);
+        sp_str_add(&driver->hint, "update NVIDIA's driver");
+        return false;
+    }
+    CUresult result = driver->api.cuInit(0);
+    driver->pid = getpid();
+    if (result != CUDA_SUCCESS) {
+        driver_explain_init(driver, result);
+        return false;
+    }
+    int count = 0;
+    result = driver->api.cuDeviceGetCount(&count);
+    if (result != CUDA_SUCCESS) {
+        sp_str_printf(&driver->why_not, "cuDeviceGetCount failed with error %d", result);
+        return false;
+    }
+    driver->info.n_devices = (uint32_t)count;
+    return true;
+}
+
+struct cuda_driver *
+rt_cuda_driver_create(const char *library)
+{
+    struct cuda_driver *driver = sp_alloc(sizeof *driver);
+    memset(driver, 0, sizeof *driver);
+    sp_str_init(&driver->library);
+    sp_str_init(&driver->why_not);
+    sp_str_init(&driver->hint);
+    driver->info.found = driver_start(driver, library);
+    if (driver->info.found) {
+        sp_str_clear(&driver->why_not);
+        sp_str_clear(&driver->hint);
+    }
+    driver->info.library = driver->library.data;
+    driver->info.why_not = driver->why_not.data;
+    driver->info.hint = driver->hint.data;
+    return driver;
+}
+
+/* The library stays open: other parts of the process may hold what it gave out, and a driver that is
+ * unloaded while its threads run crashes. */
+void
+rt_cuda_driver_destroy(struct cuda_driver *driver)
+{
+    if (!driver)
+        return;
+    sp_str_finish(&driver->library);
+    sp_str_finish(&driver->why_not);
+    sp_str_finish(&driver->hint);
+    free(driver);
+}
+
+const struct rt_driver *
+rt_cuda_driver_info(const struct cuda_driver *driver)
+{
+    return &driver->info;
+}
+
+static const char *
+driver_hint(const struct cuda_driver *driver, CUresult result)
+{
+    switch (result) {
+    case CUDA_ERROR_NOT_INITIALIZED:
+    case CUDA_ERROR_DEINITIALIZED:
+        if (driver->pid != getpid())
+            return "the GPU cannot be used in a process forked from one that uses it: "
+                   "multiprocessing's 'spawn' or 'forkserver' method works";
+        return NULL;
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+        return "a kernel used memory that is not its own; the GPU's state is lost for this process, "
+               "which must be started anew. With GPUJIT_DEVICE=cpu the index at fault is named";
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+        return "the GPU's state is lost for this process, which must be started anew";
+    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
+        return "the block needs more registers or shared memory than there are: fewer threads per "
+               "block, or max_registers";
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+        return "the driver is older than the PTX version: update it";
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+        return "the code was compiled for another architecture than this GPU's";
+    default:
+        return NULL;
+    }
+}
+
+bool
+rt_cuda_fail(const struct cuda_driver *driver, const char *function, CUresult result,
+             struct sp_diag *diag)
+{
+    const char *name = NULL, *text = NULL;
+    driver->api.cuGetErrorName(result, &name);
+    driver->api.cuGetErrorString(result, &text);
+    sp_diag_set(diag, SP_E_DRIVER_FAILED, NULL, function, name ? name : "unknown error",
+                text ? text : "the driver does not say why");
+    const char *hint = driver_hint(driver, result);
+    return hint ? sp_diag_hint(diag, "%s", hint) : false;
+}

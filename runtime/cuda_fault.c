@@ -1,0 +1,146 @@
+/* cuda_fault: exceptions that kernels raise on a GPU. A launch of a kernel that can raise gets one of
+ * 256 struct sp_fault in host memory that the device writes over the bus; its address travels in the
+ * parameter area. After a wait the slots of what was waited for are looked at and freed, and the
+ * first fault becomes a diagnostic. A kernel that cannot raise never comes here.
+ *
+ * When all slots are in flight the launch waits for the device. A slot holds a share of the code,
+ * whose artifact has the text of the exception. One slot per device for all launches was the
+ * alternative; it lost because a fault must be told from an earlier launch's that was not waited for,
+ * and be explained by its own kernel's table of sites. */
+#include <string.h>
+
+#include "runtime/cuda_t.h"
+
+void
+rt_cuda_faults_init(struct cuda_faults *faults)
+{
+    memset(faults, 0, sizeof *faults);
+    pthread_mutex_init(&faults->lock, NULL);
+    sp_diag_init(&faults->pending);
+}
+
+void
+rt_cuda_faults_finish(struct cuda_device *dev)
+{
+    struct cuda_faults *faults = &dev->faults;
+    for (uint32_t i = 0; i < CUDA_N_SLOTS; i++)
+        if (faults->slots[i].code)
+            rt_cuda_code_drop(faults->slots[i].code);
+    if (faults->host)
+        dev->api->cuMemFreeHost(faults->host);
+    sp_diag_finish(&faults->pending);
+    pthread_mutex_destroy(&faults->lock);
+}
+
+/* With the lock held. */
+static bool
+fault_alloc(struct cuda_device *dev, struct sp_diag *diag)
+{
+    void *host = NULL;
+    size_t size_B = CUDA_N_SLOTS * sizeof(struct sp_fault);
+    CUresult result = dev->api->cuMemHostAlloc(
+        &host, size_B, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    if (result != CUDA_SUCCESS)
+        return rt_cuda_fail(dev->driver, "cuMemHostAlloc", result, diag);
+    result = dev->api->cuMemHostGetDevicePointer(&dev->faults.device, host, 0);
+    if (result != CUDA_SUCCESS) {
+        dev->api->cuMemFreeHost(host);
+        return rt_cuda_fail(dev->driver, "cuMemHostGetDevicePointer", result, diag);
+    }
+    dev->faults.host = host;
+    return true;
+}
+
+/* With the lock held. */
+static void
+fault_release(struct cuda_faults *faults, uint32_t slot)
+{
+    struct cuda_code *code = faults->slots[slot].code;
+    faults->slots[slot].code = NULL;
+    atomic_fetch_sub_explicit(&faults->n_used, 1, memory_order_relaxed);
+    rt_cuda_code_drop(code);
+}
+
+/* With the lock held: what was waited for is freed; what raised is kept in `pending`. */
+static void
+fault_scan(struct cuda_faults *faults, const rt_stream *stream)
+{
+    for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
+        struct cuda_slot *slot = &faults->slots[i];
+        if (!slot->code)
+            continue;
+        uint32_t state = __atomic_load_n(&faults->host[i].state, __ATOMIC_ACQUIRE);
+        if (state == 2 && !slot->reported) {
+            slot->reported = true;
+            if (faults->pending.code == SP_OK)
+                sp_fault_explain(slot->code->base.artifact, &faults->host[i], &faults->pending);
+        }
+        if (!stream || *stream == slot->stream)
+            fault_release(faults, i);
+    }
+}
+
+static bool
+fault_find_free(struct cuda_faults *faults, uint32_t *slot_out)
+{
+    for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
+        uint32_t slot = (faults->next + i) % CUDA_N_SLOTS;
+        if (!faults->slots[slot].code) {
+            faults->next = slot + 1;
+            *slot_out = slot;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, rt_stream stream,
+                   uint32_t *slot_out, uint64_t *address_out, struct sp_diag *diag)
+{
+    struct cuda_faults *faults = &dev->faults;
+    pthread_mutex_lock(&faults->lock);
+    bool ok = faults->host || fault_alloc(dev, diag);
+    uint32_t slot = 0;
+    if (ok && !fault_find_free(faults, &slot)) {
+        CUresult result = dev->api->cuCtxSynchronize();
+        if (result != CUDA_SUCCESS) {
+            ok = rt_cuda_fail(dev->driver, "cuCtxSynchronize", result, diag);
+        } else {
+            fault_scan(faults, NULL);
+            fault_find_free(faults, &slot);
+        }
+    }
+    if (ok) {
+        memset(&faults->host[slot], 0, sizeof faults->host[slot]);
+        atomic_fetch_add_explicit(&code->shares, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&faults->n_used, 1, memory_order_relaxed);
+        faults->slots[slot] = (struct cuda_slot){.code = code, .stream = stream};
+        *slot_out = slot;
+        *address_out = faults->device + slot * sizeof(struct sp_fault);
+    }
+    pthread_mutex_unlock(&faults->lock);
+    return ok;
+}
+
+void
+rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot)
+{
+    pthread_mutex_lock(&dev->faults.lock);
+    fault_release(&dev->faults, slot);
+    pthread_mutex_unlock(&dev->faults.lock);
+}
+
+bool
+rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, struct sp_diag *diag)
+{
+    struct cuda_faults *faults = &dev->faults;
+    if (!atomic_load_explicit(&faults->n_used, memory_order_relaxed) &&
+        __atomic_load_n(&faults->pending.code, __ATOMIC_RELAXED) == SP_OK)
+        return true;
+    pthread_mutex_lock(&faults->lock);
+    fault_scan(faults, stream);
+    bool ok = faults->pending.code == SP_OK || rt_diag_move(diag, &faults->pending);
+    pthread_mutex_unlock(&faults->lock);
+    return ok;
+}

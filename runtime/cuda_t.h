@@ -1,0 +1,134 @@
+/* The cuda device's inside: our own declarations of the driver API, and what its files share. */
+#ifndef RT_CUDA_T_H
+#define RT_CUDA_T_H
+
+#include <stdatomic.h>
+
+#include "runtime/rt_t.h"
+
+typedef int CUresult;
+typedef int CUdevice;
+typedef int CUdevice_attribute;
+typedef int CUfunction_attribute;
+typedef int CUpointer_attribute;
+typedef int CUjit_option;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef struct CUuuid_st {
+    char bytes[16];
+} CUuuid;
+
+enum cuda_const {
+#define CUDA_CONST(name, value) name = value,
+#include "runtime/cuda_const.def"
+};
+
+struct cuda_api {
+#define CUDA_API(name, symbol, version, required, parameters) CUresult(*name) parameters;
+#include "runtime/cuda_api.def"
+};
+
+/* The end marks of cuLaunchKernel's `extra`. */
+#define CUDA_PARAM_END ((void *)0)
+#define CUDA_PARAM_POINTER ((void *)1)
+#define CUDA_PARAM_SIZE ((void *)2)
+
+struct cuda_driver {
+    struct cuda_api api;
+    struct rt_driver info;
+    void *handle; /* of dlopen */
+    pid_t pid;    /* that called cuInit: contexts do not survive a fork */
+    struct sp_str library, why_not, hint;
+};
+
+struct cuda_code {
+    struct rt_code base;
+    CUmodule module;
+    CUfunction function;
+    size_t params_B; /* up to the end of the last parameter */
+    int32_t fault_offset; /* -1: the kernel cannot raise */
+    _Atomic(uint32_t) dynamic_B; /* dynamic shared memory that was asked for so far */
+    _Atomic(uint32_t) shares;    /* the user's, and one per fault slot in flight */
+};
+
+struct cuda_slot {
+    struct cuda_code *code; /* NULL: free */
+    rt_stream stream;
+    bool reported;
+};
+
+#define CUDA_N_SLOTS 256
+
+/* Faults of launches in flight, in host memory that the device writes. */
+struct cuda_faults {
+    pthread_mutex_t lock;
+    struct sp_fault *host; /* NULL until the first kernel that can raise */
+    CUdeviceptr device;
+    uint32_t next;
+    _Atomic(uint32_t) n_used;
+    struct cuda_slot slots[CUDA_N_SLOTS];
+    struct sp_diag pending; /* found while making room */
+};
+
+struct cuda_device {
+    struct rt_device base;
+    const struct cuda_driver *driver;
+    const struct cuda_api *api;
+    CUcontext context;
+    CUdevice device;
+    struct cuda_faults faults;
+};
+
+/* Makes the device's context current: nothing to do as a rule. If another one is current it is put
+ * aside, and cuda_leave brings it back. */
+enum cuda_entered { CUDA_ENTER_FAILED, CUDA_ENTERED, CUDA_PUSHED };
+enum cuda_entered rt_cuda_enter_slow(struct cuda_device *dev, CUcontext current,
+                                     struct sp_diag *diag);
+
+static inline enum cuda_entered
+cuda_enter(struct cuda_device *dev, struct sp_diag *diag)
+{
+    CUcontext current = NULL;
+    if (dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == dev->context)
+        return CUDA_ENTERED;
+    return rt_cuda_enter_slow(dev, current, diag);
+}
+
+static inline void
+cuda_leave(struct cuda_device *dev, enum cuda_entered entered)
+{
+    if (entered == CUDA_PUSHED) {
+        CUcontext ours;
+        dev->api->cuCtxPopCurrent(&ours);
+    }
+}
+
+/* Reports a driver error with its name and, where we know one, a hint. Returns false. */
+bool rt_cuda_fail(const struct cuda_driver *driver, const char *function, CUresult result,
+                  struct sp_diag *diag);
+
+/* cuda_code.c */
+bool rt_cuda_load(struct rt_device *dev, struct artifact *artifact,
+                  const struct rt_jit_options *options, struct rt_code **code_out,
+                  struct sp_diag *diag);
+void rt_cuda_unload(struct rt_code *code);
+void rt_cuda_code_drop(struct cuda_code *code);
+bool rt_cuda_prepare(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
+                     struct sp_diag *diag);
+bool rt_cuda_launch(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
+                    void *params, struct sp_diag *diag);
+
+/* cuda_fault.c. With the context current. */
+void rt_cuda_faults_init(struct cuda_faults *faults);
+void rt_cuda_faults_finish(struct cuda_device *dev);
+/* A cleared slot for a launch of `code`; waits for the device when all are in flight. */
+bool rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, rt_stream stream,
+                        uint32_t *slot_out, uint64_t *address_out, struct sp_diag *diag);
+void rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot);
+/* After a wait for `stream` (NULL: for all): frees its slots; false if a kernel raised. */
+bool rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, struct sp_diag *diag);
+
+#endif

@@ -1,0 +1,40 @@
+/* The inside of runtime/ that both devices share. */
+#ifndef RT_RT_T_H
+#define RT_RT_T_H
+
+#include <pthread.h>
+
+#include "runtime/rt.h"
+
+struct cuda_driver;
+
+#define RT_MAX_DEVICES 64
+
+struct rt_runtime {
+    pthread_mutex_t lock; /* of everything below */
+    char *cuda_library;   /* NULL: the usual names */
+    uint32_t cpu_threads; /* 0: one per core */
+    struct cuda_driver *driver; /* NULL until it was looked for */
+    struct rt_device *cuda[RT_MAX_DEVICES];
+    struct rt_device *cpu;
+};
+
+/* jit.c. Fills the driver's option arrays with what differs from the driver's defaults. */
+#define RT_JIT_MAX_OPTIONS 16
+uint32_t rt_jit_list(const struct rt_jit_options *options, int *keys_out, uintptr_t *values_out);
+
+/* Each device's constructor, and the driver's. Called with the runtime's lock held. */
+struct cuda_driver *rt_cuda_driver_create(const char *library);
+void rt_cuda_driver_destroy(struct cuda_driver *driver);
+const struct rt_driver *rt_cuda_driver_info(const struct cuda_driver *driver);
+SP_MUST_CHECK bool rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordinal,
+                                struct rt_device **dev_out, struct sp_diag *diag);
+SP_MUST_CHECK bool rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out,
+                               struct sp_diag *diag);
+
+/* The offset of the fault address in the parameter area, or -1. */
+int32_t rt_fault_offset(const struct artifact *artifact);
+/* Moves a diagnostic that was kept for later. Returns false. */
+bool rt_diag_move(struct sp_diag *to, struct sp_diag *from);
+
+#endif
