@@ -1,0 +1,71 @@
+"""Fill the tables of the docs from the .def tables of the sources.
+
+A page holds  <!-- table FILE MACRO column column ... -->  and  <!-- end -->; what stands between is
+replaced by the rows of MACRO in FILE. Column names are those in the comment at the table's head.
+With --check nothing is written, and a page that is out of step is an error.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[1]
+REGION = re.compile(r"(<!-- table (\S+) (\w+) ([\w ]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|[(),]|[^"(),/]+|/', re.DOTALL)
+
+
+def rows_of(text: str, macro: str) -> Iterator[list[str]]:
+    """The arguments of each use of the macro at a line's start, strings without their quotes."""
+    for use in re.finditer(rf"^{macro}\(", text, re.MULTILINE):
+        depth, cells = 1, [""]
+        for token in TOKEN.finditer(text, use.end()):
+            piece = token[0]
+            depth += (piece == "(") - (piece == ")")
+            if depth == 0:
+                break
+            if piece == "," and depth == 1:
+                cells.append("")
+            elif piece[0] == '"':
+                cells[-1] += re.sub(r"\\(.)", r"\1", piece[1:-1])
+            elif not piece.startswith("/*"):
+                cells[-1] += piece if depth > 1 or piece.strip() else ""
+        yield [cell.strip() for cell in cells]
+
+
+def columns_of(text: str, macro: str) -> list[str]:
+    head = re.search(rf"{macro}\(([a-z_,\s*]+)\)", text)
+    if not head:
+        raise SystemExit(f"the head comment does not show {macro}(column, ...)")
+    return re.findall(r"\w+", head[1])
+
+
+def table(file: str, macro: str, wanted: list[str]) -> str:
+    text = (TOP / file).read_text()
+    columns = columns_of(text, macro)
+    lines = ["| " + " | ".join(wanted) + " |", "|" + "---|" * len(wanted)]
+    for row in rows_of(text, macro):
+        cells = [row[columns.index(column)].replace("|", "\\|") for column in wanted]
+        # An asterisk or a pointed bracket in a cell is text, not markup.
+        lines.append("| " + " | ".join(re.sub(r"([*<>])", r"\\\1", cell) for cell in cells) + " |")
+    if len(lines) == 2:
+        raise SystemExit(f"{file} has no rows of {macro}")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    check = sys.argv[1:] == ["--check"]
+    stale = 0
+    for page in sorted((TOP / "docs").glob("*.md")):
+        old = page.read_text()
+        new = REGION.sub(lambda m: m[1] + table(m[2], m[3], m[4].split()) + m[5], old)
+        if new != old:
+            print(f"docs/{page.name} is out of step: run docs/generate.py" if check else page.name)
+            stale += 1
+            if not check:
+                page.write_text(new)
+    return int(check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
