@@ -182,7 +182,8 @@ rt_device_alloc(struct rt_device *dev, uint64_t size_B, uint64_t *address_out, s
     return dev->ops->alloc(dev, size_B, address_out, diag);
 }
 
-/* Waits for work that may use the memory (blocks). Address 0 is allowed. */
+/* Once the work that may use it is over: cuda waits for that (blocks), the cpu device frees it later.
+ * Address 0 is allowed. */
 SP_MUST_CHECK static inline bool
 rt_device_free(struct rt_device *dev, uint64_t address, struct sp_diag *diag)
 {

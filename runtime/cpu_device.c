@@ -1,0 +1,360 @@
+/* cpu_device: the host as a device, for machines without a GPU and for finding faults. Out: a struct
+ * rt_device with the limits of a GPU, so that what runs here runs there. Memory is the heap, aligned as
+ * a GPU's, with a table of what is live: freeing what is not is an error here and not a crash. All
+ * copies wait for the queue and run on the caller. Freed memory that a queued launch may use is kept until
+ * that launch is over, so that freeing (which Python does at any time) never waits.
+ *
+ * After a fork the child has the memory and the loaded code, but none of the threads, and locks may
+ * be held by threads that are gone: the first operation in the child makes locks and queue anew.
+ * (pthread_atfork, the alternative, cannot be undone when the library is unloaded.) */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/cpu_t.h"
+#include "support/arena.h"
+
+#define CPU_ALIGN_B 256
+
+void
+rt_cpu_mend_slow(struct cpu_device *dev)
+{
+    pid_t self = getpid();
+    pid_t owner = atomic_load(&dev->pid);
+    while (owner != self) {
+        if (owner != -1 && atomic_compare_exchange_strong(&dev->pid, &owner, -1)) {
+            rt_cpu_queue_reset(&dev->queue);
+            pthread_mutex_init(&dev->memory.lock, NULL);
+            pthread_mutex_init(&dev->linker_lock, NULL);
+            atomic_store(&dev->pid, self);
+        }
+        owner = atomic_load(&dev->pid);
+    }
+}
+
+static struct cpu_device *
+device_of(struct rt_device *base)
+{
+    struct cpu_device *dev = (struct cpu_device *)base;
+    cpu_mend(dev);
+    return dev;
+}
+
+/* With the memory's lock held: what finished launches used is freed. */
+static void
+memory_reap(struct cpu_memory *memory, uint64_t n_finished)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < memory->doomed.len; i++) {
+        if (memory->doomed.data[i].ticket <= n_finished)
+            free(memory->doomed.data[i].block);
+        else
+            memory->doomed.data[n++] = memory->doomed.data[i];
+    }
+    memory->doomed.len = n;
+}
+
+/* The index of the first allocation above `address`. */
+static uint32_t
+memory_above(const struct cpu_memory *memory, uint64_t address)
+{
+    uint32_t low = 0, high = memory->live.len;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (memory->live.data[mid].address > address)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low;
+}
+
+static bool
+device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
+{
+    struct cpu_device *dev = device_of(base);
+    struct cpu_memory *memory = &dev->memory;
+    if (size_B == 0) {
+        *address_out = 0;
+        return true;
+    }
+    uint64_t submitted, finished;
+    rt_cpu_queue_count(&dev->queue, &submitted, &finished);
+    pthread_mutex_lock(&memory->lock);
+    memory_reap(memory, finished);
+    uint64_t total_B = base->info.memory_B, used_B = memory->used_B;
+    void *block = NULL;
+    if (used_B > total_B || size_B > total_B - used_B ||
+        posix_memalign(&block, CPU_ALIGN_B, size_B)) {
+        pthread_mutex_unlock(&memory->lock);
+        struct sp_str text;
+        sp_str_init(&text);
+        sp_str_printf(&text, "the machine has %llu bytes, %llu are in arrays already",
+                      (unsigned long long)total_B, (unsigned long long)used_B);
+        sp_diag_set(diag, SP_E_NO_MEMORY, NULL, (long long)size_B, "host", text.data);
+        sp_str_finish(&text);
+        return false;
+    }
+    struct cpu_allocation allocation = {(uintptr_t)block, size_B};
+    uint32_t at = memory_above(memory, allocation.address);
+    sp_vec_push(NULL, &memory->live, allocation);
+    memmove(&memory->live.data[at + 1], &memory->live.data[at],
+            (memory->live.len - 1 - at) * sizeof allocation);
+    memory->live.data[at] = allocation;
+    memory->used_B += size_B;
+    pthread_mutex_unlock(&memory->lock);
+    *address_out = allocation.address;
+    return true;
+}
+
+static bool
+device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
+{
+    struct cpu_device *dev = device_of(base);
+    struct cpu_memory *memory = &dev->memory;
+    if (!address)
+        return true;
+    uint64_t submitted, finished;
+    rt_cpu_queue_count(&dev->queue, &submitted, &finished);
+    pthread_mutex_lock(&memory->lock);
+    uint32_t at = memory_above(memory, address);
+    bool found = at > 0 && memory->live.data[at - 1].address == address;
+    if (found) {
+        memory->used_B -= memory->live.data[at - 1].size_B;
+        memory->live.len--;
+        memmove(&memory->live.data[at - 1], &memory->live.data[at],
+                (memory->live.len + 1 - at) * sizeof memory->live.data[0]);
+        sp_vec_push(NULL, &memory->doomed, (struct cpu_doomed){(void *)(uintptr_t)address, submitted});
+    }
+    memory_reap(memory, finished);
+    pthread_mutex_unlock(&memory->lock);
+    return found || sp_diag_set(diag, SP_E_BAD_VALUE, NULL,
+                                "memory is freed that the CPU device did not allocate, or twice");
+}
+
+static bool
+device_copy_in(struct rt_device *base, uint64_t to, const void *from, uint64_t size_B,
+               rt_stream stream, struct sp_diag *diag)
+{
+    (void)stream;
+    bool done;
+    if (!rt_cpu_queue_wait(&device_of(base)->queue, -1, &done, diag))
+        return false;
+    if (size_B)
+        memmove((void *)(uintptr_t)to, from, size_B);
+    return true;
+}
+
+static bool
+device_copy_out(struct rt_device *base, void *to, uint64_t from, uint64_t size_B, rt_stream stream,
+                struct sp_diag *diag)
+{
+    return device_copy_in(base, (uintptr_t)to, (const void *)(uintptr_t)from, size_B, stream, diag);
+}
+
+static bool
+device_copy(struct rt_device *base, uint64_t to, uint64_t from, uint64_t size_B, rt_stream stream,
+            struct sp_diag *diag)
+{
+    return device_copy_in(base, to, (const void *)(uintptr_t)from, size_B, stream, diag);
+}
+
+static bool
+device_fill(struct rt_device *base, uint64_t to, const void *element, uint32_t element_B,
+            uint64_t count, rt_stream stream, struct sp_diag *diag)
+{
+    (void)stream;
+    bool done;
+    if (element_B != 1 && element_B != 2 && element_B != 4 && element_B != 8)
+        return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "fill: not an element's size");
+    if (!rt_cpu_queue_wait(&device_of(base)->queue, -1, &done, diag))
+        return false;
+    char *out = (char *)(uintptr_t)to;
+    if (element_B == 1 && count)
+        memset(out, *(const unsigned char *)element, count);
+    else
+        for (uint64_t i = 0; i < count; i++)
+            memcpy(out + i * element_B, element, element_B);
+    return true;
+}
+
+static bool
+device_memory_info(struct rt_device *base, uint64_t *free_B_out, uint64_t *total_B_out,
+                   struct sp_diag *diag)
+{
+    (void)diag;
+    long pages = sysconf(_SC_AVPHYS_PAGES), page_B = sysconf(_SC_PAGESIZE);
+    *free_B_out = pages > 0 && page_B > 0 ? (uint64_t)pages * (uint64_t)page_B : 0;
+    *total_B_out = base->info.memory_B;
+    return true;
+}
+
+static bool
+device_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_out,
+             struct sp_diag *diag)
+{
+    (void)diag;
+    struct cpu_memory *memory = &device_of(base)->memory;
+    pthread_mutex_lock(&memory->lock);
+    uint32_t at = memory_above(memory, address);
+    bool found = at > 0 && address - memory->live.data[at - 1].address <
+                               memory->live.data[at - 1].size_B;
+    pthread_mutex_unlock(&memory->lock);
+    *memory_out = found ? (struct rt_memory){RT_MEMORY_DEVICE, 0}
+                        : (struct rt_memory){RT_MEMORY_UNKNOWN, -1};
+    return true;
+}
+
+/* All streams are the one queue; handles only have to be told apart. */
+static bool
+device_stream_create(struct rt_device *base, rt_stream *stream_out, struct sp_diag *diag)
+{
+    (void)diag;
+    struct cpu_memory *memory = &device_of(base)->memory;
+    pthread_mutex_lock(&memory->lock);
+    *stream_out = ++memory->n_streams;
+    pthread_mutex_unlock(&memory->lock);
+    return true;
+}
+
+static bool
+device_stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
+{
+    (void)base, (void)stream, (void)diag;
+    return true;
+}
+
+static bool
+device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, bool *done_out,
+            struct sp_diag *diag)
+{
+    (void)stream;
+    return rt_cpu_queue_wait(&device_of(base)->queue, timeout_ms, done_out, diag);
+}
+
+static void
+device_cancel(struct rt_device *base)
+{
+    rt_cpu_queue_cancel(&device_of(base)->queue);
+}
+
+static bool
+device_prepare(struct rt_device *base, struct rt_code *code, const struct rt_launch *launch,
+               struct sp_diag *diag)
+{
+    int64_t grid[3], block[3];
+    for (int i = 0; i < 3; i++)
+        grid[i] = launch->grid[i], block[i] = launch->block[i];
+    return rt_limits_check(&base->info, &code->attributes, grid, block, launch->shared_B, diag);
+}
+
+static bool
+device_launch(struct rt_device *base, struct rt_code *code, const struct rt_launch *launch,
+              void *params, struct sp_diag *diag)
+{
+    return rt_cpu_queue_add(&device_of(base)->queue, (struct cpu_code *)code, launch,
+                            params, diag);
+}
+
+static void
+device_destroy(struct rt_device *base)
+{
+    struct cpu_device *dev = device_of(base);
+    rt_cpu_queue_finish(&dev->queue);
+    rt_cpu_linker_destroy(dev->linker);
+    for (uint32_t i = 0; i < dev->memory.live.len; i++)
+        free((void *)(uintptr_t)dev->memory.live.data[i].address);
+    memory_reap(&dev->memory, UINT64_MAX);
+    sp_vec_finish(&dev->memory.live);
+    sp_vec_finish(&dev->memory.doomed);
+    pthread_mutex_destroy(&dev->memory.lock);
+    pthread_mutex_destroy(&dev->linker_lock);
+    free(dev);
+}
+
+static const struct rt_device_ops cpu_ops = {
+    .alloc = device_alloc,
+    .free = device_free,
+    .copy_in = device_copy_in,
+    .copy_out = device_copy_out,
+    .copy = device_copy,
+    .fill = device_fill,
+    .memory_info = device_memory_info,
+    .query = device_query,
+    .stream_create = device_stream_create,
+    .stream_destroy = device_stream_destroy,
+    .wait = device_wait,
+    .cancel = device_cancel,
+    .load = rt_cpu_load,
+    .unload = rt_cpu_unload,
+    .prepare = device_prepare,
+    .launch = device_launch,
+    .destroy = device_destroy,
+};
+
+static void
+device_fill_name(struct rt_info *info)
+{
+    snprintf(info->name, sizeof info->name, "CPU");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file && fgets(line, sizeof line, file)) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) || !value)
+            continue;
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(info->name, sizeof info->name, "%.100s", value + 1 + strspn(value + 1, " "));
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+static uint32_t
+device_count_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (uint32_t)CPU_COUNT(&set);
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (uint32_t)n : 1;
+}
+
+static void
+device_fill_info(struct rt_info *info, uint32_t n_workers)
+{
+    info->kind = RT_CPU;
+    device_fill_name(info);
+    snprintf(info->target, sizeof info->target, "host");
+    long pages = sysconf(_SC_PHYS_PAGES), page_B = sysconf(_SC_PAGESIZE);
+    info->memory_B = pages > 0 && page_B > 0 ? (uint64_t)pages * (uint64_t)page_B : 0;
+    info->n_processors = n_workers;
+    info->warp_size = 32;
+    info->max_grid[0] = 0x7fffffff;
+    info->max_grid[1] = info->max_grid[2] = 65535;
+    info->max_block[0] = info->max_block[1] = 1024;
+    info->max_block[2] = 64;
+    info->max_threads = 1024;
+    info->shared_B = 48 * 1024;
+    info->shared_optin_B = 227 * 1024;
+}
+
+bool
+rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out, struct sp_diag *diag)
+{
+    (void)diag;
+    struct cpu_device *dev = sp_alloc(sizeof *dev);
+    memset(dev, 0, sizeof *dev);
+    dev->base.ops = &cpu_ops;
+    dev->base.rt = rt;
+    uint32_t n_workers = rt->cpu_threads ? rt->cpu_threads : device_count_cores();
+    device_fill_info(&dev->base.info, n_workers);
+    atomic_init(&dev->pid, getpid());
+    rt_cpu_queue_init(&dev->queue, n_workers);
+    pthread_mutex_init(&dev->memory.lock, NULL);
+    pthread_mutex_init(&dev->linker_lock, NULL);
+    *dev_out = &dev->base;
+    return true;
+}

@@ -1,0 +1,328 @@
+/* cpu_queue: launches on the CPU device. In: code, a grid, parameters. Out: every block run once, the
+ * launches in order, whatever their stream.
+ *
+ * One first-in-first-out queue; the head runs. Workers join the head under the lock, then take chunks
+ * of its blocks by an atomic counter; whoever finds none left marks it exhausted, and the last to
+ * leave finishes it: its fault or interrupt becomes the pending diagnostic, the next job becomes the
+ * head. Threads start at the first launch, block all signals (Ctrl-C belongs to the program's own
+ * threads) and live as long as the device.
+ *
+ * Not done: running a small launch on the caller. It would save a wake-up (some microseconds), but
+ * nobody can say that a kernel is short, and one that is not would hold the GIL and be deaf to Ctrl-C.
+ * One queue per stream lost too: programs that need streams to overlap need them on a GPU. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/cpu_t.h"
+#include "support/arena.h"
+
+#define QUEUE_MAX_SPARE 64
+#define QUEUE_MAX_JOBS 65536 /* more than that and a launch waits */
+#define QUEUE_PARAMS_B 512   /* room for the parameters of a reusable job */
+
+static void
+queue_init_sync(struct cpu_queue *queue)
+{
+    pthread_mutex_init(&queue->lock, NULL);
+    pthread_cond_init(&queue->work, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&queue->idle, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+void
+rt_cpu_queue_init(struct cpu_queue *queue, uint32_t n_workers)
+{
+    memset(queue, 0, sizeof *queue);
+    queue->n_workers = n_workers;
+    queue_init_sync(queue);
+    sp_diag_init(&queue->pending);
+}
+
+/* What the parent's queue held is left alone, not freed: a thread that is gone may have been halfway
+ * through it. */
+void
+rt_cpu_queue_reset(struct cpu_queue *queue)
+{
+    queue_init_sync(queue);
+    queue->head = queue->tail = queue->spare = NULL;
+    queue->n_spare = 0;
+    queue->n_finished = queue->n_submitted;
+    queue->threads = NULL;
+    queue->n_threads = 0;
+    sp_diag_init(&queue->pending);
+}
+
+void
+rt_cpu_queue_count(struct cpu_queue *queue, uint64_t *submitted_out, uint64_t *finished_out)
+{
+    pthread_mutex_lock(&queue->lock);
+    *submitted_out = queue->n_submitted;
+    *finished_out = queue->n_finished;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static void
+queue_run_block(struct cpu_job *job, struct sp_block *block, uint64_t index)
+{
+    uint64_t x = block->grid_dim[0], y = block->grid_dim[1];
+    block->block_idx[0] = (uint32_t)(index % x);
+    block->block_idx[1] = (uint32_t)(index / x % y);
+    block->block_idx[2] = (uint32_t)(index / x / y);
+    job->code->entry(block, job->params);
+}
+
+/* Takes blocks until none is left. `shared` is the worker's shared memory, of at least shared_B. */
+static void
+queue_run_job(struct cpu_job *job, void *shared)
+{
+    struct sp_block block = job->block;
+    block.shared = shared;
+    while (!job->cancel) {
+        uint64_t first = atomic_fetch_add_explicit(&job->n_taken, job->chunk, memory_order_relaxed);
+        if (first >= job->n_blocks)
+            return;
+        uint64_t end = job->n_blocks - first < job->chunk ? job->n_blocks : first + job->chunk;
+        for (uint64_t i = first; i < end && !job->cancel; i++)
+            queue_run_block(job, &block, i);
+    }
+}
+
+/* With the lock held, by the last worker in it. */
+static void
+queue_finish_head(struct cpu_queue *queue)
+{
+    struct cpu_job *job = queue->head;
+    queue->head = job->next;
+    if (!queue->head)
+        queue->tail = NULL;
+    if (queue->pending.code == SP_OK) {
+        const struct artifact *artifact = job->code->base.artifact;
+        if (__atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2)
+            sp_fault_explain(artifact, &job->fault, &queue->pending);
+        else if (job->cancel)
+            sp_diag_set(&queue->pending, SP_E_CANCELLED, NULL,
+                        artifact->name ? artifact->name : "?");
+    }
+    struct cpu_code *code = job->code;
+    if (job->params_cap_B == QUEUE_PARAMS_B && queue->n_spare < QUEUE_MAX_SPARE) {
+        job->next = queue->spare;
+        queue->spare = job;
+        queue->n_spare++;
+    } else {
+        free(job);
+    }
+    /* Before the job counts as finished: whoever waited may end the device next. The linker's lock,
+     * which unloading takes, is always the inner one. */
+    rt_cpu_code_drop(code);
+    queue->n_finished++;
+    pthread_cond_broadcast(&queue->idle);
+    if (queue->head)
+        pthread_cond_broadcast(&queue->work);
+}
+
+struct worker_memory {
+    void *shared;
+    uint32_t shared_B;
+};
+
+static void *
+queue_shared(struct worker_memory *memory, uint32_t size_B)
+{
+    if (size_B > memory->shared_B || !memory->shared) {
+        free(memory->shared);
+        size_t rounded_B = ((size_t)size_B + 4095) / 4096 * 4096;
+        if (!rounded_B)
+            rounded_B = 4096;
+        if (posix_memalign(&memory->shared, 4096, rounded_B))
+            sp_out_of_memory(rounded_B);
+        memory->shared_B = (uint32_t)rounded_B;
+    }
+    return memory->shared;
+}
+
+static void *
+queue_worker(void *argument)
+{
+    struct cpu_queue *queue = argument;
+    struct worker_memory memory = {NULL, 0};
+    pthread_mutex_lock(&queue->lock);
+    for (;;) {
+        struct cpu_job *job = queue->head;
+        if (queue->ending && !job)
+            break;
+        if (!job || job->exhausted) {
+            pthread_cond_wait(&queue->work, &queue->lock);
+            continue;
+        }
+        job->n_active++;
+        pthread_mutex_unlock(&queue->lock);
+        queue_run_job(job, queue_shared(&memory, job->shared_B));
+        pthread_mutex_lock(&queue->lock);
+        job->exhausted = true;
+        if (--job->n_active == 0)
+            queue_finish_head(queue);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    free(memory.shared);
+    return NULL;
+}
+
+/* With the lock held. Fewer threads than wanted will do; none is an error. */
+static bool
+queue_start_threads(struct cpu_queue *queue, struct sp_diag *diag)
+{
+    if (queue->n_threads)
+        return true;
+    if (!queue->threads)
+        queue->threads = sp_alloc(queue->n_workers * sizeof queue->threads[0]);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int error = 0;
+    for (uint32_t i = 0; i < queue->n_workers && !error; i++) {
+        error = pthread_create(&queue->threads[i], NULL, queue_worker, queue);
+        if (error)
+            break;
+        char name[16];
+        snprintf(name, sizeof name, "gpujit-%u", i % 10000);
+        pthread_setname_np(queue->threads[i], name);
+        queue->n_threads++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return queue->n_threads || sp_diag_set(diag, SP_E_THREADS_FAILED, NULL, strerror(error));
+}
+
+/* With the lock held. */
+static struct cpu_job *
+queue_new_job(struct cpu_queue *queue, uint32_t params_B)
+{
+    struct cpu_job *job = queue->spare;
+    uint32_t cap_B = params_B > QUEUE_PARAMS_B ? params_B : QUEUE_PARAMS_B;
+    if (job && params_B <= QUEUE_PARAMS_B) {
+        queue->spare = job->next;
+        queue->n_spare--;
+    } else if (posix_memalign((void **)&job, 64, sizeof *job + cap_B)) {
+        sp_out_of_memory(sizeof *job + cap_B);
+    }
+    memset(job, 0, sizeof *job);
+    job->params_cap_B = cap_B;
+    return job;
+}
+
+static void
+queue_fill_job(struct cpu_queue *queue, struct cpu_job *job, struct cpu_code *code,
+               const struct rt_launch *launch, const void *params)
+{
+    const struct artifact *artifact = code->base.artifact;
+    atomic_fetch_add_explicit(&code->shares, 1, memory_order_relaxed);
+    job->code = code;
+    for (int i = 0; i < 3; i++) {
+        job->block.grid_dim[i] = launch->grid[i];
+        job->block.block_dim[i] = launch->block[i];
+    }
+    job->block.fault = &job->fault;
+    job->block.cancel = &job->cancel;
+    job->n_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    job->chunk = job->n_blocks / ((uint64_t)queue->n_workers * 8) + 1;
+    atomic_init(&job->n_taken, 0);
+    job->shared_B = launch->shared_B + artifact->shared_B;
+    if (artifact->params_size_B)
+        memcpy(job->params, params, artifact->params_size_B);
+    if (code->fault_offset >= 0) {
+        uint64_t address = (uintptr_t)&job->fault;
+        memcpy(job->params + code->fault_offset, &address, sizeof address);
+    }
+}
+
+bool
+rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *code, const struct rt_launch *launch,
+                 const void *params, struct sp_diag *diag)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool ok = queue_start_threads(queue, diag);
+    while (ok && queue->n_submitted - queue->n_finished >= QUEUE_MAX_JOBS)
+        pthread_cond_wait(&queue->idle, &queue->lock);
+    if (ok) {
+        struct cpu_job *job = queue_new_job(queue, code->base.artifact->params_size_B);
+        queue_fill_job(queue, job, code, launch, params);
+        bool was_empty = !queue->head;
+        if (was_empty)
+            queue->head = job;
+        else
+            queue->tail->next = job;
+        queue->tail = job;
+        queue->n_submitted++;
+        if (was_empty && job->n_blocks == 1)
+            pthread_cond_signal(&queue->work);
+        else if (was_empty)
+            pthread_cond_broadcast(&queue->work);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+bool
+rt_cpu_queue_wait(struct cpu_queue *queue, int timeout_ms, bool *done_out, struct sp_diag *diag)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    if (timeout_ms > 0) {
+        until.tv_sec += timeout_ms / 1000;
+        until.tv_nsec += timeout_ms % 1000 * 1000000L;
+        if (until.tv_nsec >= 1000000000L)
+            until.tv_sec++, until.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&queue->lock);
+    uint64_t last = queue->n_submitted;
+    bool in_time = true;
+    while (queue->n_finished < last && in_time) {
+        if (timeout_ms < 0)
+            pthread_cond_wait(&queue->idle, &queue->lock);
+        else
+            in_time = pthread_cond_timedwait(&queue->idle, &queue->lock, &until) != ETIMEDOUT;
+    }
+    bool done = queue->n_finished >= last;
+    bool ok = !done || queue->pending.code == SP_OK || rt_diag_move(diag, &queue->pending);
+    pthread_mutex_unlock(&queue->lock);
+    if (ok)
+        *done_out = done;
+    return ok;
+}
+
+void
+rt_cpu_queue_cancel(struct cpu_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    for (struct cpu_job *job = queue->head; job; job = job->next)
+        job->cancel = 1;
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void
+rt_cpu_queue_finish(struct cpu_queue *queue)
+{
+    rt_cpu_queue_cancel(queue);
+    pthread_mutex_lock(&queue->lock);
+    queue->ending = true;
+    pthread_cond_broadcast(&queue->work);
+    pthread_mutex_unlock(&queue->lock);
+    for (uint32_t i = 0; i < queue->n_threads; i++)
+        pthread_join(queue->threads[i], NULL);
+    while (queue->spare) {
+        struct cpu_job *job = queue->spare;
+        queue->spare = job->next;
+        free(job);
+    }
+    free(queue->threads);
+    sp_diag_finish(&queue->pending);
+    pthread_cond_destroy(&queue->idle);
+    pthread_cond_destroy(&queue->work);
+    pthread_mutex_destroy(&queue->lock);
+}

@@ -1,0 +1,126 @@
+/* The cpu device's inside. */
+#ifndef RT_CPU_T_H
+#define RT_CPU_T_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "runtime/rt_t.h"
+#include "support/vec.h"
+
+typedef void (*cpu_entry)(const struct sp_block *block, const void *params);
+
+struct cpu_linker;
+struct cpu_linked;
+
+struct cpu_code {
+    struct rt_code base;
+    cpu_entry entry;
+    struct cpu_linked *linked;
+    int32_t fault_offset;     /* of the fault's address among the parameters, or -1 */
+    _Atomic(uint32_t) shares; /* the user's, and one per job */
+};
+
+/* One launch. Jobs run one after the other, the blocks of a job side by side. */
+struct cpu_job {
+    struct cpu_job *next;
+    struct cpu_code *code;
+    struct sp_block block; /* what all blocks share; block_idx is filled per block */
+    uint64_t n_blocks;
+    uint64_t chunk;              /* blocks a worker takes at a time */
+    _Atomic(uint64_t) n_taken;   /* may run past n_blocks */
+    uint32_t n_active;           /* workers in it; under the queue's lock */
+    bool exhausted;              /* under the queue's lock: no block is left to take */
+    volatile uint32_t cancel;
+    struct sp_fault fault;
+    uint32_t shared_B;
+    uint32_t params_cap_B;
+    _Alignas(16) char params[];
+};
+
+struct cpu_queue {
+    uint32_t n_workers;
+    pthread_mutex_t lock; /* of everything below */
+    pthread_cond_t work;  /* the head can be joined, or the queue ends */
+    pthread_cond_t idle;  /* a job finished */
+    struct cpu_job *head, *tail; /* the head runs */
+    struct cpu_job *spare;       /* finished jobs for reuse */
+    uint32_t n_spare;
+    uint64_t n_submitted, n_finished;
+    pthread_t *threads;
+    uint32_t n_threads; /* started */
+    bool ending;
+    struct sp_diag pending; /* the first thing that went wrong since the last wait */
+};
+
+struct cpu_allocation {
+    uint64_t address, size_B;
+};
+
+struct cpu_doomed {
+    void *block;
+    uint64_t ticket; /* freed when so many jobs have finished */
+};
+
+struct cpu_memory {
+    pthread_mutex_t lock;
+    uint64_t used_B;
+    uintptr_t n_streams; /* handles given out */
+    SP_VEC(struct cpu_allocation) live; /* by address */
+    SP_VEC(struct cpu_doomed) doomed;   /* freed by the user, perhaps still used by a job */
+};
+
+struct cpu_device {
+    struct rt_device base;
+    _Atomic(pid_t) pid; /* whose threads they are; another after a fork, -1 while that is mended */
+    struct cpu_queue queue;
+    struct cpu_memory memory;
+    pthread_mutex_t linker_lock;
+    struct cpu_linker *linker; /* NULL until the first load */
+};
+
+/* cpu_queue.c */
+void rt_cpu_queue_init(struct cpu_queue *queue, uint32_t n_workers);
+/* Stops what runs at its next test of the cancel flag, and ends the threads. */
+void rt_cpu_queue_finish(struct cpu_queue *queue);
+/* In a child after fork, where the threads are gone: an empty queue. */
+void rt_cpu_queue_reset(struct cpu_queue *queue);
+/* Jobs so far: a job's ticket is n_submitted after it was added. */
+void rt_cpu_queue_count(struct cpu_queue *queue, uint64_t *submitted_out, uint64_t *finished_out);
+SP_MUST_CHECK bool rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *code,
+                                    const struct rt_launch *launch, const void *params,
+                                    struct sp_diag *diag);
+SP_MUST_CHECK bool rt_cpu_queue_wait(struct cpu_queue *queue, int timeout_ms, bool *done_out,
+                                     struct sp_diag *diag);
+void rt_cpu_queue_cancel(struct cpu_queue *queue);
+
+/* cpu_device.c. Every operation begins with it: in a child after fork it makes the device usable. */
+void rt_cpu_mend_slow(struct cpu_device *dev);
+
+static inline void
+cpu_mend(struct cpu_device *dev)
+{
+    if (__builtin_expect(atomic_load_explicit(&dev->pid, memory_order_acquire) != getpid(), 0))
+        rt_cpu_mend_slow(dev);
+}
+
+/* cpu_code.c */
+bool rt_cpu_load(struct rt_device *dev, struct artifact *artifact,
+                 const struct rt_jit_options *options, struct rt_code **code_out,
+                 struct sp_diag *diag);
+void rt_cpu_unload(struct rt_code *code);
+void rt_cpu_code_drop(struct cpu_code *code);
+
+/* cpu_link.c: the only file that knows LLVM. Not locked: the caller is. */
+struct cpu_linker *rt_cpu_linker_create(struct sp_str *why_not);
+void rt_cpu_linker_destroy(struct cpu_linker *linker);
+/* NULL, with the reason, if the object or its entry is no good. */
+struct cpu_linked *rt_cpu_link(struct cpu_linker *linker, const void *object, size_t size_B,
+                               const char *entry, cpu_entry *entry_out, struct sp_str *why_not);
+void rt_cpu_unlink(struct cpu_linker *linker, struct cpu_linked *linked);
+
+/* cpu_symbols.c: the address of a function that compiled code may call, or 0. */
+uint64_t rt_cpu_symbol(const char *name);
+
+#endif
