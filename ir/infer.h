@@ -31,14 +31,17 @@ struct ir_instance {
     const struct ir_func *func;
     const struct ir_flow *flow;
     struct ir_cell *args;  /* per parameter */
-    struct ir_cell *cells; /* per instruction */
+    struct ir_cell *cells; /* per instruction; a PHI that nothing reads may be NONE, MIXED or CONFLICT */
     uint32_t *callees;     /* per instruction: index + 1 of the instance that a CALL calls, or 0 */
     struct ir_cell result;
     struct sp_bits live_blocks;
     struct sp_bits live_edges; /* 2 * block + successor */
-    SP_VEC(struct ir_caller) callers;
+    SP_VEC(struct ir_caller) callers; /* [0]: the call that made the instance */
     bool live; /* reachable from the kernel at the end */
 };
+
+/* Whether control can come into `block` from its predecessor number `pred`. */
+bool ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pred);
 
 struct ir_typed {
     struct ir_module *module; /* the fork with types, constants, functions */

@@ -1,0 +1,407 @@
+/* infer: types, constants and reachable code of a kernel and everything it calls.
+ *
+ * In: a PY module and the kernel's argument types. Out: instances, one per function and list of
+ * argument cells, with a cell (type, constant) per value and the set of edges that can be taken.
+ *
+ * Sparse conditional constant propagation (Wegman and Zadeck, 1991) over the product of types and
+ * constants, optimistic, over all instances of all functions at once: a value starts with no type
+ * and only rises; a branch on a constant opens one edge, so dead sides are never typed; a call's
+ * cell is its callee's result so far, so recursion needs nothing more. An operation without a rule
+ * for its present operands gives no type, and is an error only if that is still so at the end.
+ *
+ * Questions that only Python can answer are collected while there is other work, asked at once, and
+ * the work goes on. Launch facts never come here: they may change speed, never a type.
+ *
+ *     b1: %3 = phi %2, %6        %3: float32  (0.0 met x[i])
+ *         %6 = bin + %3, %5      %6: float32
+ *
+ * Lost alternatives: unification over the whole function (its errors name no place, and dead code
+ * is typed); inference per call graph component (recursion needs a second mechanism). */
+#include "ir/infer_t.h"
+
+#include <string.h>
+
+static struct ir_flow *
+infer_flow_new(struct sp_arena *arena, const struct ir_func *func)
+{
+    struct ir_flow *flow = SP_NEW(arena, struct ir_flow);
+    uint32_t n = func->insns.len;
+    flow->first_user = SP_NEW_N(arena, uint32_t, n + 2);
+    for (uint32_t ref = 1; ref < n; ref++)
+        for (uint32_t i = 0; i < ir_insn(func, ref)->n_args; i++)
+            flow->first_user[ir_arg(func, ref, i) + 1]++;
+    for (uint32_t i = 1; i <= n; i++)
+        flow->first_user[i] += flow->first_user[i - 1];
+    flow->users = SP_NEW_N(arena, ir_ref, flow->first_user[n]);
+    uint32_t *next = sp_arena_copy(arena, flow->first_user, (n + 1) * sizeof *next);
+    for (uint32_t ref = 1; ref < n; ref++)
+        for (uint32_t i = 0; i < ir_insn(func, ref)->n_args; i++)
+            flow->users[next[ir_arg(func, ref, i)]++] = ref;
+    flow->rpo = SP_NEW_N(arena, uint32_t, func->blocks.len);
+    flow->n_rpo = ir_fill_rpo(func, flow->rpo);
+    return flow;
+}
+
+static struct ir_flow *
+infer_flow(struct infer *in, const struct ir_func *func)
+{
+    while (in->flows.len <= func->index) {
+        sp_vec_push(in->ctx->arena, &in->flows, NULL);
+        sp_vec_push(in->ctx->arena, &in->demanded, (struct sp_bits){0});
+    }
+    struct ir_flow **flow = &in->flows.data[func->index];
+    if (!*flow) {
+        *flow = infer_flow_new(in->ctx->arena, func);
+        sp_bits_init(&in->demanded.data[func->index], in->ctx->arena, func->n_params);
+    }
+    return *flow;
+}
+
+static void
+infer_queue(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    if (!sp_bits_has(&instance->live_blocks, ir_insn(instance->func, ref)->block))
+        return;
+    if (sp_bits_add(&in->queued.data[instance->index], ref))
+        sp_vec_push(in->ctx->arena, &in->work, (struct infer_item){instance->index, ref});
+}
+
+static void
+infer_open_block(struct infer *in, struct ir_instance *instance, uint32_t block)
+{
+    const struct ir_block *b = &instance->func->blocks.data[block];
+    bool is_new = sp_bits_add(&instance->live_blocks, block);
+    for (uint32_t i = 0; i < b->insns.len; i++) {
+        if (!is_new && ir_insn(instance->func, b->insns.data[i])->op != IR_PHI)
+            break;
+        infer_queue(in, instance, b->insns.data[i]);
+    }
+}
+
+static void
+infer_open_edge(struct infer *in, struct ir_instance *instance, uint32_t block, uint32_t succ)
+{
+    if (sp_bits_add(&instance->live_edges, 2 * block + succ))
+        infer_open_block(in, instance, instance->func->blocks.data[block].succ[succ]);
+}
+
+bool
+ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pred)
+{
+    const struct ir_func *func = instance->func;
+    const struct ir_block *b = &func->blocks.data[block];
+    uint32_t from = b->preds.data[pred];
+    uint32_t nth = 0; /* both edges of a branch may lead here: the nth of equal predecessors */
+    for (uint32_t i = 0; i < pred; i++)
+        nth += b->preds.data[i] == from;
+    for (uint32_t succ = 0; succ < func->blocks.data[from].n_succ; succ++)
+        if (func->blocks.data[from].succ[succ] == block && nth-- == 0)
+            return sp_bits_has(&instance->live_edges, 2 * from + succ);
+    return false;
+}
+
+/* An instance's identity. A constant counts where the program can only mean a value: bools, and what
+ * the callee demanded. Objects are part of their type. */
+static struct ir_cell *
+infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *args)
+{
+    struct ir_cell *key = SP_NEW_N(in->ctx->arena, struct ir_cell, func->n_params + 1);
+    for (uint32_t i = 0; i < func->n_params; i++) {
+        bool by_value = args[i].type == IR_T_BOOL || infer_object(in, args[i].type) ||
+                        sp_bits_has(&in->demanded.data[func->index], i);
+        key[i] = (struct ir_cell){args[i].type, by_value ? args[i].constant : 0};
+    }
+    key[func->n_params].type = func->index;
+    return key;
+}
+
+/* How many instances of `func` are on the chain of first calls that leads to `caller`. */
+static uint32_t
+infer_chain(const struct infer *in, const struct ir_func *func, const struct ir_caller *caller)
+{
+    uint32_t n = 0;
+    for (const struct ir_caller *at = caller; at;) {
+        const struct ir_instance *instance = in->typed->instances.data[at->instance];
+        n += instance->func == func;
+        at = instance->callers.len && instance->index ? &instance->callers.data[0] : NULL;
+    }
+    return n;
+}
+
+struct ir_instance *
+infer_instance(struct infer *in, const struct ir_func *func, const struct ir_cell *args,
+               const struct ir_caller *caller)
+{
+    struct sp_arena *arena = in->ctx->arena;
+    struct ir_flow *flow = infer_flow(in, func);
+    struct ir_cell *key = infer_key(in, func, args);
+    bool is_new;
+    size_t key_B = (func->n_params + 1) * sizeof *key;
+    uint32_t *slot = sp_map_intern(&in->instance_map, arena, key, key_B, &is_new);
+    if (!is_new)
+        return *slot ? in->typed->instances.data[*slot - 1] : NULL;
+    if (in->typed->instances.len >= INFER_MAX_INSTANCES ||
+        infer_chain(in, func, caller) >= INFER_MAX_CHAIN)
+        return NULL;
+
+    struct ir_instance *instance = SP_NEW(arena, struct ir_instance);
+    instance->index = in->typed->instances.len;
+    instance->func = func;
+    instance->flow = flow;
+    instance->args = key;
+    instance->cells = SP_NEW_N(arena, struct ir_cell, func->insns.len);
+    instance->callees = SP_NEW_N(arena, uint32_t, func->insns.len);
+    sp_bits_init(&instance->live_blocks, arena, func->blocks.len);
+    sp_bits_init(&instance->live_edges, arena, 2 * func->blocks.len);
+    *slot = instance->index + 1;
+    sp_vec_push(arena, &in->typed->instances, instance);
+    struct sp_bits queued;
+    sp_bits_init(&queued, arena, func->insns.len);
+    sp_vec_push(arena, &in->queued, queued);
+    if (caller)
+        sp_vec_push(arena, &instance->callers, *caller);
+    infer_open_block(in, instance, 0);
+    return instance;
+}
+
+bool
+infer_demand(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    if (insn->op != IR_PARAM || instance->index == 0)
+        return false;
+    if (in->reporting || !sp_bits_add(&in->demanded.data[instance->func->index], insn->imm))
+        return true;
+    for (uint32_t i = 0; i < in->typed->instances.len; i++) {
+        struct ir_instance *other = in->typed->instances.data[i];
+        for (uint32_t k = 0; other->func == instance->func && k < other->callers.len; k++)
+            infer_queue(in, in->typed->instances.data[other->callers.data[k].instance],
+                        other->callers.data[k].insn);
+    }
+    return true;
+}
+
+/* Lifts `cell` to include `with`; true if it rose. */
+static bool
+infer_rise(struct infer *in, struct ir_cell *cell, struct ir_cell with)
+{
+    if (with.type == IR_T_NONE)
+        return false;
+    struct ir_cell old = *cell;
+    cell->type = ir_type_join(in->module, old.type, with.type);
+    cell->constant = old.type == IR_T_NONE || old.constant == with.constant ? with.constant : 0;
+    return cell->type != old.type || cell->constant != old.constant;
+}
+
+static void
+infer_phi(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    const struct ir_insn *phi = ir_insn(instance->func, ref);
+    for (uint32_t i = 0; i < phi->n_args; i++)
+        if (ir_edge_is_live(instance, phi->block, i))
+            infer_rise(in, out, infer_operand(instance, ref, i));
+}
+
+static void
+infer_branch(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    struct ir_cell condition = infer_operand(instance, ref, 0);
+    if (!infer_known(condition.type))
+        return;
+    int truth = infer_truth(in->module, condition);
+    if (truth != 0)
+        infer_open_edge(in, instance, insn->block, 0);
+    if (truth != 1)
+        infer_open_edge(in, instance, insn->block, 1);
+}
+
+static void
+infer_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    if (!infer_rise(in, &instance->result, infer_operand(instance, ref, 0)))
+        return;
+    for (uint32_t i = 0; i < instance->callers.len; i++)
+        infer_queue(in, in->typed->instances.data[instance->callers.data[i].instance],
+                    instance->callers.data[i].insn);
+}
+
+static void
+infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    struct ir_cell cell = {0};
+    switch (insn->op) {
+    case IR_JUMP:
+        infer_open_edge(in, instance, insn->block, 0);
+        return;
+    case IR_BR:
+        infer_branch(in, instance, ref);
+        return;
+    case IR_RET:
+        infer_return(in, instance, ref);
+        return;
+    case IR_PHI:
+        infer_phi(in, instance, ref, &cell);
+        break;
+    default:
+        if (!infer_rule(in, instance, ref, &cell))
+            cell = (struct ir_cell){0};
+    }
+    if (!infer_rise(in, &instance->cells[ref], cell))
+        return;
+    const struct ir_flow *flow = instance->flow;
+    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1]; i++)
+        infer_queue(in, instance, flow->users[i]);
+}
+
+static void
+infer_drain(struct infer *in)
+{
+    while (in->work.len) {
+        struct infer_item item = sp_vec_pop(&in->work);
+        sp_bits_remove(&in->queued.data[item.instance], item.ref);
+        infer_visit(in, in->typed->instances.data[item.instance], item.ref);
+    }
+}
+
+bool
+infer_ask(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const object,
+          const char *name, const struct ir_question **answer_out)
+{
+    struct sp_arena *arena = in->ctx->arena;
+    ir_const key[2] = {object, ir_const_str(in->module, name, strlen(name))};
+    bool is_new;
+    uint32_t *slot = sp_map_intern(&in->answer_map, arena, key, sizeof key, &is_new);
+    if (is_new) {
+        struct infer_answer *answer;
+        *slot = in->answers.len;
+        sp_vec_push(arena, &in->answers, (struct infer_answer){0});
+        answer = &in->answers.data[*slot];
+        answer->question = (struct ir_question){
+            .kind = IR_Q_ATTR, .object = object, .name = name, .where = *infer_src(in, instance, ref)};
+    }
+    struct infer_answer *answer = &in->answers.data[*slot];
+    *answer_out = &answer->question;
+    if (!answer->asked)
+        sp_vec_push(arena, &in->waiting, (struct infer_item){instance->index, ref});
+    return answer->asked;
+}
+
+/* Puts `n` questions; without an oracle each fails. */
+static void
+infer_put(struct infer *in, struct ir_question *questions, uint32_t n)
+{
+    const struct ir_oracle *oracle = in->ctx->oracle;
+    if (oracle)
+        oracle->answer(oracle->context, in->module, questions, n);
+}
+
+/* Asks everything that is open; true if there was something. */
+static bool
+infer_ask_all(struct infer *in)
+{
+    SP_VEC(struct ir_question) open = {0};
+    for (uint32_t i = 0; i < in->answers.len; i++)
+        if (!in->answers.data[i].asked)
+            sp_vec_push(in->ctx->arena, &open, in->answers.data[i].question);
+    infer_put(in, open.data, open.len);
+    for (uint32_t i = 0, k = 0; i < in->answers.len; i++)
+        if (!in->answers.data[i].asked) {
+            in->answers.data[i].question = open.data[k++];
+            in->answers.data[i].asked = true;
+        }
+    for (uint32_t i = 0; i < in->waiting.len; i++)
+        infer_queue(in, in->typed->instances.data[in->waiting.data[i].instance],
+                    in->waiting.data[i].ref);
+    in->waiting.len = 0;
+    return open.len > 0;
+}
+
+/* Argument cells of the kernel; arguments that only Python understands are asked for at once. */
+static bool
+infer_kernel_args(struct infer *in, const struct ir_func *kernel, struct ir_cell *cells)
+{
+    const struct ir_typed *typed = in->typed;
+    struct ir_question *questions = SP_NEW_N(in->ctx->arena, struct ir_question, typed->n_args);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < typed->n_args; i++)
+        if (typed->args[i].kind == IR_ARG_OBJECT)
+            questions[n++] = (struct ir_question){.kind = IR_Q_OBJECT, .host = typed->args[i].host};
+    if (n)
+        infer_put(in, questions, n);
+    for (uint32_t i = 0, k = 0; i < typed->n_args; i++) {
+        const struct ir_argtype *arg = &typed->args[i];
+        if (arg->kind == IR_ARG_OBJECT) {
+            struct ir_question *q = &questions[k++];
+            if (!q->answer && q->diag.code == SP_OK)
+                sp_diag_set(&q->diag, SP_E_CALL_ARGUMENT, NULL, kernel->params[i].name, kernel->name,
+                            "this object cannot be used in a kernel");
+            if (!q->answer) {
+                *in->ctx->diag = q->diag;
+                return false;
+            }
+            cells[i] = infer_constant(in, q->answer);
+        } else if (arg->kind == IR_ARG_ARRAY) {
+            cells[i] = infer_typed(ir_type_intern(
+                in->module, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
+                                                   .dtype = arg->dtype,
+                                                   .rank = arg->rank,
+                                                   .layout = arg->layout,
+                                                   .align_log2 = arg->align_log2,
+                                                   .read_only = arg->read_only}));
+        } else {
+            cells[i] = infer_typed(ir_argument_scalar(arg->dtype));
+        }
+    }
+    return true;
+}
+
+static bool
+infer_check_count(struct infer *in, const struct ir_func *kernel, uint32_t n_args)
+{
+    struct sp_src where = {kernel->file, kernel->name, kernel->line, kernel->line, -1, -1};
+    if (kernel->has_varargs || kernel->has_varkw)
+        return sp_diag_set(in->ctx->diag, SP_E_NYI_CONSTRUCT, &where,
+                           kernel->has_varargs ? "a *args parameter" : "a **kwargs parameter");
+    if (n_args == kernel->n_params)
+        return true;
+    const char *takes = sp_arena_printf(in->ctx->arena, "%u argument%s", kernel->n_params,
+                                        kernel->n_params == 1 ? "" : "s");
+    return sp_diag_set(in->ctx->diag, SP_E_CALL_COUNT, &where, kernel->name, takes, (int)n_args);
+}
+
+static bool
+infer_run(struct infer *in)
+{
+    const struct ir_func *kernel = in->module->funcs.data[0];
+    if (!infer_check_count(in, kernel, in->typed->n_args))
+        return false;
+    struct ir_cell *args = SP_NEW_N(in->ctx->arena, struct ir_cell, kernel->n_params);
+    if (!infer_kernel_args(in, kernel, args))
+        return false;
+    infer_instance(in, kernel, args, NULL);
+    do
+        infer_drain(in);
+    while (infer_ask_all(in));
+    in->reporting = true;
+    return infer_report(in);
+}
+
+bool
+ir_infer(struct ir_ctx *ctx, struct ir_module *module, const struct ir_argtype *args,
+         uint32_t n_args, struct ir_typed **typed_out)
+{
+    struct infer in = {.ctx = ctx, .module = module, .typed = SP_NEW(ctx->arena, struct ir_typed)};
+    in.typed->module = module;
+    in.typed->args = args;
+    in.typed->n_args = n_args;
+    bool ok = infer_run(&in);
+    for (uint32_t i = 0; i < in.answers.len; i++)
+        sp_diag_finish(&in.answers.data[i].question.diag);
+    sp_map_finish(&in.instance_map);
+    sp_map_finish(&in.answer_map);
+    if (ok)
+        *typed_out = in.typed;
+    return ok;
+}

@@ -1,0 +1,403 @@
+/* infer_intrin: typing of calls to the kernel namespace, one small function per rule of intrin.def.
+ *
+ * The table gives the number of arguments; a rule gives the result for their types. Keyword arguments
+ * exist only where the function in Python has them. */
+#include "ir/infer_t.h"
+
+#include <string.h>
+
+struct intrin_call {
+    struct infer *in;
+    struct ir_instance *instance;
+    ir_ref ref;
+    const struct ir_intrin_row *row;
+    const char *name; /* "math.sqrt" without "builtins." */
+    uint32_t n;       /* arguments */
+    struct ir_cell *args;
+};
+
+#define CALL_ERROR(call, code, ...) INFER_FAIL((call)->in, (call)->instance, (call)->ref, code, __VA_ARGS__)
+#define CALL_HINT(call, ...) INFER_HINT((call)->in, __VA_ARGS__)
+
+static bool
+intrin_bad_argument(struct intrin_call *call, uint32_t i)
+{
+    const char *which = sp_arena_printf(call->in->ctx->arena, "number %u", i + 1);
+    ir_type type = call->args[i].type;
+    CALL_ERROR(call, ARGUMENT_TYPE, which, call->name, infer_text(call->in, type));
+    return ir_type_info(call->in->module, type)->kind == IR_KIND_ARRAY
+               ? CALL_HINT(call, "give an element: x[i]")
+               : false;
+}
+
+static bool
+intrin_numbers(struct intrin_call *call)
+{
+    for (uint32_t i = 0; i < call->n; i++)
+        if (!ir_type_is_scalar(call->args[i].type))
+            return intrin_bad_argument(call, i);
+    return true;
+}
+
+static bool
+intrin_integers(struct intrin_call *call)
+{
+    for (uint32_t i = 0; i < call->n; i++)
+        if (!ir_type_is_scalar(call->args[i].type) || !ir_is_integer(call->args[i].type))
+            return intrin_bad_argument(call, i);
+    return true;
+}
+
+static ir_type
+intrin_float_type(const struct intrin_call *call)
+{
+    ir_type best = IR_T_FLOAT;
+    for (uint32_t i = 0; i < call->n; i++)
+        best = ir_math_type(2, (ir_type[]){best, call->args[i].type});
+    return best;
+}
+
+static bool
+intrin_math(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    *out = infer_typed(intrin_float_type(call));
+    return true;
+}
+
+/* math.modf and math.frexp: a pair whose first is a float. */
+static bool
+intrin_pair(struct intrin_call *call, bool second_is_int, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    ir_type type = intrin_float_type(call);
+    ir_type elems[2] = {type, second_is_int ? IR_T_INT : type};
+    *out = infer_typed(ir_type_tuple(call->in->module, 2, elems));
+    return true;
+}
+
+static bool
+intrin_ldexp(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    if (!ir_is_integer(call->args[1].type))
+        return intrin_bad_argument(call, 1);
+    *out = infer_typed(ir_math_type(1, &call->args[0].type));
+    return true;
+}
+
+static bool
+intrin_round(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    *out = infer_typed(IR_T_INT);
+    return true;
+}
+
+static bool
+intrin_round_digits(struct intrin_call *call, struct ir_cell *out)
+{
+    if (call->n == 1)
+        return intrin_round(call, out);
+    if (!intrin_numbers(call))
+        return false;
+    if (!ir_is_integer(call->args[1].type))
+        return intrin_bad_argument(call, 1);
+    if (!call->args[1].constant) {
+        if (infer_demand(call->in, call->instance, ir_arg(call->instance->func, call->ref, 2)) &&
+            !call->in->reporting)
+            return true;
+        return CALL_ERROR(call, NEEDS_CONSTANT, "the number of digits");
+    }
+    ir_type type = call->args[0].type;
+    *out = infer_typed(type == IR_T_BOOL ? IR_T_INT : type);
+    return true;
+}
+
+static bool
+intrin_grid(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_integers(call))
+        return false;
+    if (!call->args[0].constant) {
+        if (infer_demand(call->in, call->instance, ir_arg(call->instance->func, call->ref, 1)) &&
+            !call->in->reporting)
+            return true;
+        return CALL_ERROR(call, NEEDS_CONSTANT, "the number of dimensions");
+    }
+    int64_t n = ir_const_info(call->in->module, call->args[0].constant)->i;
+    if (n < 1 || n > 3) {
+        CALL_ERROR(call, NEEDS_CONSTANT, "the number of dimensions");
+        return CALL_HINT(call, "it is 1, 2 or 3");
+    }
+    static const ir_type ints[3] = {IR_T_INT, IR_T_INT, IR_T_INT};
+    *out = infer_typed(n == 1 ? IR_T_INT : ir_type_tuple(call->in->module, (uint32_t)n, ints));
+    return true;
+}
+
+static bool
+intrin_atomic_dtype(ir_type dtype)
+{
+    return dtype == IR_T_INT32 || dtype == IR_T_INT64 || dtype == IR_T_UINT32 ||
+           dtype == IR_T_UINT64 || dtype == IR_T_FLOAT32 || dtype == IR_T_FLOAT64;
+}
+
+static bool
+intrin_atomic(struct intrin_call *call, struct ir_cell *out)
+{
+    struct infer *in = call->in;
+    struct ir_type_info array = *ir_type_info(in->module, call->args[0].type);
+    if (array.kind != IR_KIND_ARRAY)
+        return intrin_bad_argument(call, 0);
+    if (!infer_check_index(in, call->instance, call->ref, call->args[0].type, call->args[1].type))
+        return false;
+    if (array.read_only)
+        return CALL_ERROR(call, READ_ONLY, infer_text(in, call->args[0].type));
+    if (!intrin_atomic_dtype(array.dtype)) {
+        intrin_bad_argument(call, 0);
+        return CALL_HINT(call, "atomics work on int32, int64, uint32, uint64, float32 and float64");
+    }
+    if (!ir_type_is_scalar(call->args[2].type) ||
+        (ir_is_float(call->args[2].type) && !ir_is_float(array.dtype))) {
+        intrin_bad_argument(call, 2);
+        return CALL_HINT(call, "the array holds %s", ir_scalar_row(array.dtype)->name);
+    }
+    *out = infer_typed(ir_element_type(array.dtype));
+    return true;
+}
+
+static bool
+intrin_abs(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    *out = infer_typed(call->args[0].type == IR_T_BOOL ? IR_T_INT : call->args[0].type);
+    return true;
+}
+
+/* min and max of two or more numbers, or of one tuple of them. */
+static bool
+intrin_minmax(struct intrin_call *call, struct ir_cell *out)
+{
+    struct infer *in = call->in;
+    struct ir_type_info first = *ir_type_info(in->module, call->args[0].type);
+    bool tuple = call->n == 1 && first.kind == IR_KIND_TUPLE && first.n_elems > 0;
+    uint32_t n = tuple ? first.n_elems : call->n;
+    if (!tuple && call->n == 1)
+        return intrin_bad_argument(call, 0);
+    ir_type type = IR_T_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        ir_type arg = tuple ? first.elems[i] : call->args[i].type;
+        if (!ir_type_is_scalar(arg))
+            return intrin_bad_argument(call, tuple ? 0 : i);
+        type = ir_type_join(in->module, type, arg);
+    }
+    if (type == IR_T_MIXED) {
+        CALL_ERROR(call, MIXED_SIGNS, infer_text(in, call->args[0].type),
+                   infer_text(in, call->args[call->n - 1].type));
+        return CALL_HINT(call, "cast one argument, for example gpu.int64(...)");
+    }
+    *out = infer_typed(type);
+    return true;
+}
+
+/* Whether `ref` is gridsize(...), blockDim or gridDim. */
+static bool
+intrin_is_grid_size(const struct intrin_call *call, ir_ref ref)
+{
+    const struct ir_func *func = call->instance->func;
+    if (ir_insn(func, ref)->op == IR_CALL) {
+        const struct ir_const_info *callee =
+            infer_object(call->in, infer_operand(call->instance, ref, 0).type);
+        return callee && callee->kind == IR_C_INTRIN && callee->u == IR_INTRIN_GRIDSIZE;
+    }
+    if (ir_insn(func, ref)->op != IR_CONST)
+        return false;
+    const struct ir_const_info *info = ir_const_info(call->in->module, ir_insn(func, ref)->imm);
+    return info->kind == IR_C_INTRIN && info->u >= IR_INTRIN_NTID_X && info->u <= IR_INTRIN_NCTAID_Z;
+}
+
+/* 1, -1, or 0 if the sign of a step is not known. Sizes of the grid are positive. */
+static int8_t
+intrin_step_sign(const struct intrin_call *call)
+{
+    if (call->n < 3)
+        return 1;
+    struct ir_cell step = call->args[2];
+    if (step.constant) {
+        const struct ir_const_info *info = ir_const_info(call->in->module, step.constant);
+        if (info->kind == IR_C_INT || info->kind == IR_C_BOOL)
+            return info->i > 0 ? 1 : info->i < 0 ? -1 : 0;
+    }
+    return intrin_is_grid_size(call, ir_arg(call->instance->func, call->ref, 3));
+}
+
+static bool
+intrin_range(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_integers(call)) {
+        for (uint32_t i = 0; i < call->n; i++)
+            if (ir_type_is_scalar(call->args[i].type) && ir_is_float(call->args[i].type))
+                return CALL_HINT(call, "write int(...) around it, or // instead of /");
+        return false;
+    }
+    *out = infer_typed(ir_type_intern(
+        call->in->module,
+        &(struct ir_type_info){.kind = IR_KIND_RANGE, .step_sign = intrin_step_sign(call)}));
+    return true;
+}
+
+static bool
+intrin_len(struct intrin_call *call, struct ir_cell *out)
+{
+    struct ir_type_info info = *ir_type_info(call->in->module, call->args[0].type);
+    if (info.kind == IR_KIND_TUPLE)
+        *out = infer_constant(call->in, ir_const_int(call->in->module, info.n_elems));
+    else if (info.kind == IR_KIND_ARRAY && info.rank > 0)
+        *out = infer_typed(IR_T_INT);
+    else
+        return intrin_bad_argument(call, 0);
+    return true;
+}
+
+static bool
+intrin_pow(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    const struct ir_func *func = call->instance->func;
+    int64_t exponent;
+    bool negative = ir_program_int(call->in->module, func, ir_arg(func, call->ref, 2), &exponent) &&
+                    exponent < 0;
+    enum ir_lowering lowering;
+    ir_type type =
+        ir_bin_type(IR_BIN_POW, call->args[0].type, call->args[1].type, negative, &lowering);
+    out->type = type;
+    if (call->args[0].constant && call->args[1].constant)
+        out->constant = infer_fold_bin(call->in->module, IR_BIN_POW, call->args[0].constant,
+                                       call->args[1].constant, type);
+    return true;
+}
+
+static bool
+intrin_gcd(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_integers(call))
+        return false;
+    ir_type type = IR_T_INT;
+    for (uint32_t i = 0; i < call->n; i++)
+        type = ir_type_join(call->in->module, type, call->args[i].type);
+    if (type == IR_T_MIXED)
+        return CALL_ERROR(call, MIXED_SIGNS, infer_text(call->in, call->args[0].type),
+                          infer_text(call->in, call->args[call->n - 1].type));
+    *out = infer_typed(type);
+    return true;
+}
+
+static bool
+intrin_bool(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    *out = infer_typed(IR_T_BOOL);
+    return true;
+}
+
+static bool
+intrin_isqrt(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_integers(call))
+        return false;
+    return intrin_abs(call, out);
+}
+
+static bool
+intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
+{
+    switch ((enum ir_rule)call->row->rule) {
+    case IR_RULE_SREG: return CALL_ERROR(call, NOT_CALLABLE, call->name);
+    case IR_RULE_GRID: return intrin_grid(call, out);
+    case IR_RULE_ATOMIC: return intrin_atomic(call, out);
+    case IR_RULE_ABS: return intrin_abs(call, out);
+    case IR_RULE_MINMAX: return intrin_minmax(call, out);
+    case IR_RULE_RANGE: return intrin_range(call, out);
+    case IR_RULE_LEN: return intrin_len(call, out);
+    case IR_RULE_ROUND_DIGITS: return intrin_round_digits(call, out);
+    case IR_RULE_POW_BUILTIN: return intrin_pow(call, out);
+    case IR_RULE_MATH:
+    case IR_RULE_LOG:
+    case IR_RULE_FCORE:
+    case IR_RULE_HYPOT:
+    case IR_RULE_ULP: return intrin_math(call, out);
+    case IR_RULE_ROUND: return intrin_round(call, out);
+    case IR_RULE_TEST:
+    case IR_RULE_ISCLOSE: return intrin_bool(call, out);
+    case IR_RULE_FREXP: return intrin_pair(call, true, out);
+    case IR_RULE_MODF: return intrin_pair(call, false, out);
+    case IR_RULE_LDEXP: return intrin_ldexp(call, out);
+    case IR_RULE_GCD: return intrin_gcd(call, out);
+    case IR_RULE_ISQRT: return intrin_isqrt(call, out);
+    }
+    return false;
+}
+
+/* Only math.isclose and round take keywords. */
+static bool
+intrin_check_keywords(struct intrin_call *call, ir_const names)
+{
+    static const char *const isclose_names[] = {"rel_tol", "abs_tol", NULL};
+    static const char *const round_names[] = {"ndigits", NULL};
+    static const char *const no_names[] = {NULL};
+    const struct ir_const_info *info = ir_const_info(call->in->module, names);
+    const char *const *allowed = call->row->rule == IR_RULE_ISCLOSE        ? isclose_names
+                                 : call->row->rule == IR_RULE_ROUND_DIGITS ? round_names
+                                                                           : no_names;
+    for (uint32_t i = 0; i < info->len; i++) {
+        const char *name = infer_name(call->in, info->elems[i]);
+        uint32_t k = 0;
+        while (allowed[k] && strcmp(allowed[k], name) != 0)
+            k++;
+        if (!allowed[k])
+            return CALL_ERROR(call, ARGUMENT_NAME, call->name, name);
+    }
+    return true;
+}
+
+static bool
+intrin_check_count(struct intrin_call *call)
+{
+    const struct ir_intrin_row *row = call->row;
+    if (row->rule == IR_RULE_SREG ||
+        ((int64_t)call->n >= row->min_args && (row->max_args < 0 || call->n <= (uint32_t)row->max_args)))
+        return true;
+    const char *most = row->max_args < 0 ? "or more" : sp_arena_printf(call->in->ctx->arena, "to %d", row->max_args);
+    const char *takes = row->min_args == row->max_args
+                            ? sp_arena_printf(call->in->ctx->arena, "%d argument%s", row->min_args,
+                                              row->min_args == 1 ? "" : "s")
+                            : sp_arena_printf(call->in->ctx->arena, "%d %s arguments", row->min_args, most);
+    CALL_ERROR(call, ARGUMENT_COUNT, call->name, takes, (int)call->n);
+    return CALL_HINT(call, "%s", row->doc);
+}
+
+bool
+infer_rule_intrin(struct infer *in, struct ir_instance *instance, ir_ref ref, enum ir_intrin id,
+                  struct ir_cell *out)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    struct intrin_call call = {in, instance, ref, ir_intrin_row(id), NULL, insn->n_args - 1u, NULL};
+    bool builtin = strncmp(call.row->path, "builtins.", 9) == 0;
+    call.name = call.row->path + (builtin ? 9 : 0);
+    if (!intrin_check_count(&call) || (insn->imm && !intrin_check_keywords(&call, insn->imm)))
+        return false;
+    call.args = SP_NEW_N(in->ctx->arena, struct ir_cell, call.n);
+    for (uint32_t i = 0; i < call.n; i++) {
+        call.args[i] = infer_operand(instance, ref, i + 1);
+        if (!infer_known(call.args[i].type))
+            return true;
+    }
+    return intrin_dispatch(&call, out);
+}

@@ -1,0 +1,240 @@
+/* infer_item: attributes, elements, and stores to elements.
+ *
+ * Array attributes are rows of a table; attributes of objects that only Python understands become
+ * questions. Indices are integers, one per axis. */
+#include "ir/infer_t.h"
+
+#include <string.h>
+
+enum array_attr { ATTR_SHAPE, ATTR_STRIDES, ATTR_NDIM, ATTR_SIZE, ATTR_ITEMSIZE, ATTR_NBYTES, ATTR_DTYPE };
+
+static const char *const array_attrs[] = {
+    [ATTR_SHAPE] = "shape", [ATTR_STRIDES] = "strides",   [ATTR_NDIM] = "ndim",
+    [ATTR_SIZE] = "size",   [ATTR_ITEMSIZE] = "itemsize", [ATTR_NBYTES] = "nbytes",
+    [ATTR_DTYPE] = "dtype",
+};
+
+static struct ir_cell
+item_int_tuple(struct infer *in, uint32_t n)
+{
+    ir_type elems[IR_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++)
+        elems[i] = IR_T_INT;
+    return infer_typed(ir_type_tuple(in->module, n, elems));
+}
+
+static bool
+item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                const char *name, struct ir_cell *out)
+{
+    struct ir_type_info info = *ir_type_info(in->module, array);
+    uint32_t attr = 0;
+    while (attr < sizeof array_attrs / sizeof *array_attrs && strcmp(array_attrs[attr], name) != 0)
+        attr++;
+    switch (attr) {
+    case ATTR_SHAPE:
+    case ATTR_STRIDES: *out = item_int_tuple(in, info.rank); return true;
+    case ATTR_SIZE:
+    case ATTR_NBYTES: *out = infer_typed(IR_T_INT); return true;
+    case ATTR_NDIM: *out = infer_constant(in, ir_const_int(in->module, info.rank)); return true;
+    case ATTR_ITEMSIZE:
+        *out = infer_constant(in, ir_const_int(in->module, ir_scalar_row(info.dtype)->bits / 8));
+        return true;
+    case ATTR_DTYPE:
+        *out = infer_constant(in, ir_const_intern(in->module, &(struct ir_const_info){
+                                                                  .kind = IR_C_DTYPE,
+                                                                  .scalar = info.dtype}));
+        return true;
+    default:
+        INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, array), name);
+        return INFER_HINT(in, "an array in a kernel has shape, strides, ndim, size, itemsize, nbytes "
+                              "and dtype; write loops over elements instead of array methods");
+    }
+}
+
+/* An attribute of "gpu", "gpu.threadIdx", "math" that arrived as a value. */
+static bool
+item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, const char *path,
+                    const char *name, struct ir_cell *out)
+{
+    const char *full = sp_arena_printf(in->ctx->arena, "%s.%s", path, name);
+    double number;
+    ir_const found = 0;
+    enum ir_intrin id = ir_intrin_by_path(full);
+    if (id != IR_INTRIN_NONE)
+        found = ir_const_simple(in->module, IR_C_INTRIN, id);
+    else if (ir_intrin_is_prefix(full))
+        found = ir_const_intern(in->module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
+                                                                    .len = (uint32_t)strlen(full),
+                                                                    .str = full});
+    else if (ir_number_by_path(full, &number))
+        found = ir_const_float(in->module, number);
+    else if (strcmp(path, "gpu") == 0 && ir_scalar_by_name(name, strlen(name)))
+        found = ir_const_intern(
+            in->module,
+            &(struct ir_const_info){.kind = IR_C_DTYPE,
+                                    .scalar = (uint8_t)ir_scalar_by_name(name, strlen(name))});
+    if (!found)
+        return INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
+    *out = infer_constant(in, found);
+    return true;
+}
+
+static bool
+item_host_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const object,
+               const char *name, struct ir_cell *out)
+{
+    const struct ir_question *answer;
+    if (!infer_ask(in, instance, ref, object, name, &answer))
+        return true;
+    if (answer->answer) {
+        *out = infer_constant(in, answer->answer);
+        return true;
+    }
+    if (in->reporting && in->ctx->diag->code == SP_OK) {
+        if (answer->diag.code == SP_OK)
+            return INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, "the object", name);
+        sp_diag_finish(in->ctx->diag);
+        sp_diag_copy(in->ctx->diag, &answer->diag);
+        sp_diag_place(in->ctx->diag, infer_src(in, instance, ref));
+    }
+    return false;
+}
+
+bool
+infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    const char *name = infer_name(in, ir_insn(instance->func, ref)->imm);
+    struct ir_cell a = infer_operand(instance, ref, 0);
+    if (!infer_known(a.type))
+        return true;
+    if (ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)
+        return item_array_attr(in, instance, ref, a.type, name, out);
+    const struct ir_const_info *object = infer_object(in, a.type);
+    if (object && object->kind == IR_C_NAMESPACE)
+        return item_namespace_attr(in, instance, ref, object->str, name, out);
+    if (object && object->kind == IR_C_HOST)
+        return item_host_attr(in, instance, ref, a.constant, name, out);
+    return INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);
+}
+
+bool
+infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                  ir_type index)
+{
+    struct ir_type_info info = *ir_type_info(in->module, array);
+    struct ir_type_info at = *ir_type_info(in->module, index);
+    uint32_t n = at.kind == IR_KIND_TUPLE ? at.n_elems : 1;
+    const ir_type *types = at.kind == IR_KIND_TUPLE ? at.elems : &index;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_const_info *object = infer_object(in, types[i]);
+        if (object && (object->kind == IR_C_SLICE || object->kind == IR_C_ELLIPSIS ||
+                       object->kind == IR_C_NONE))
+            return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
+                              object->kind == IR_C_SLICE      ? "a slice"
+                              : object->kind == IR_C_ELLIPSIS ? "an index of ..."
+                                                              : "an index of None");
+        if (!ir_type_is_scalar(types[i]) || !ir_is_integer(types[i])) {
+            INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, types[i]));
+            return ir_type_is_scalar(types[i]) ? INFER_HINT(in, "write int(...) around it") : false;
+        }
+    }
+    if (n == info.rank)
+        return true;
+    INFER_FAIL(in, instance, ref, RANK_MISMATCH, (int)info.rank, (int)n);
+    if (n < info.rank)
+        return INFER_HINT(in, "give one index per axis; views of fewer dimensions are not supported yet");
+    return false;
+}
+
+/* Index `index` of a tuple; a mixed tuple wants a constant one. */
+static bool
+item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell tuple,
+              struct ir_cell index, struct ir_cell *out)
+{
+    struct ir_type_info info = *ir_type_info(in->module, tuple.type);
+    if (!ir_type_is_scalar(index.type) || !ir_is_integer(index.type))
+        return INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, index.type));
+    if (index.constant) {
+        const struct ir_const_info *constant = ir_const_info(in->module, index.constant);
+        int64_t k = constant->i < 0 ? constant->i + info.n_elems : constant->i;
+        if (k < 0 || k >= info.n_elems)
+            return INFER_FAIL(in, instance, ref, TUPLE_INDEX, (long long)constant->i,
+                              (int)info.n_elems);
+        out->type = info.elems[k];
+        out->constant = tuple.constant ? ir_const_info(in->module, tuple.constant)->elems[k] : 0;
+        if (infer_object(in, out->type))
+            out->constant = ir_type_info(in->module, out->type)->object;
+        return true;
+    }
+    ir_type joined = IR_T_NONE;
+    bool same = true;
+    for (uint32_t i = 0; i < info.n_elems; i++) {
+        joined = ir_type_join(in->module, joined, info.elems[i]);
+        same &= info.elems[i] == info.elems[0];
+    }
+    if (info.n_elems == 0)
+        return INFER_FAIL(in, instance, ref, TUPLE_INDEX, 0LL, 0);
+    if (!same && infer_demand(in, instance, ir_arg(instance->func, ref, 1)))
+        return in->reporting ? INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "this index") : true;
+    if (!infer_known(joined)) {
+        INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "the index of a tuple of different types");
+        return false;
+    }
+    *out = infer_typed(joined);
+    return true;
+}
+
+static bool
+item_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type)
+{
+    const struct ir_const_info *object = infer_object(in, type);
+    if (object && object->kind == IR_C_HOST) {
+        INFER_FAIL(in, instance, ref, HOST_OBJECT, "an object", object->type_name);
+        return INFER_HINT(in, "pass arrays as arguments of the kernel, tables of constants as tuples");
+    }
+    return INFER_FAIL(in, instance, ref, NOT_INDEXABLE, infer_text(in, type));
+}
+
+bool
+infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    struct ir_cell a = infer_operand(instance, ref, 0), index = infer_operand(instance, ref, 1);
+    if (!infer_known(a.type) || !infer_known(index.type))
+        return true;
+    switch ((enum ir_kind)ir_type_info(in->module, a.type)->kind) {
+    case IR_KIND_ARRAY:
+        if (!infer_check_index(in, instance, ref, a.type, index.type))
+            return false;
+        *out = infer_typed(ir_element_type(ir_type_info(in->module, a.type)->dtype));
+        return true;
+    case IR_KIND_TUPLE:
+        return item_of_tuple(in, instance, ref, a, index, out);
+    default:
+        return item_fail(in, instance, ref, a.type);
+    }
+}
+
+bool
+infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    struct ir_cell a = infer_operand(instance, ref, 0), index = infer_operand(instance, ref, 1);
+    struct ir_cell value = infer_operand(instance, ref, 2);
+    if (!infer_known(a.type) || !infer_known(index.type) || !infer_known(value.type))
+        return true;
+    struct ir_type_info info = *ir_type_info(in->module, a.type);
+    if (info.kind == IR_KIND_TUPLE) {
+        INFER_FAIL(in, instance, ref, TUPLE_ASSIGN, "");
+        return INFER_HINT(in, "build a new tuple");
+    }
+    if (info.kind != IR_KIND_ARRAY)
+        return item_fail(in, instance, ref, a.type);
+    if (!infer_check_index(in, instance, ref, a.type, index.type))
+        return false;
+    if (info.read_only)
+        return INFER_FAIL(in, instance, ref, READ_ONLY, infer_text(in, a.type));
+    if (!ir_type_is_scalar(value.type))
+        return INFER_FAIL(in, instance, ref, CANNOT_STORE, infer_text(in, value.type),
+                          ir_scalar_row(info.dtype)->name);
+    return true;
+}

@@ -1,0 +1,405 @@
+/* infer_ops: the typing rule of each operation of phase PY.
+ *
+ * In: an instruction whose operand cells may still rise. Out: its cell. A rule waits (returns true,
+ * nothing set) while an operand is unknown, and fails (false) when its operands have no result; once
+ * cells are final, failing sets the diagnostic. Rules only rise with their operands, which is what
+ * makes the worklist end. */
+#include "ir/infer_t.h"
+
+#include <string.h>
+
+const struct sp_src *
+infer_src(struct infer *in, const struct ir_instance *instance, ir_ref ref)
+{
+    struct sp_src *src = SP_NEW(in->ctx->arena, struct sp_src);
+    *src = ir_insn_src(instance->func, ref);
+    return src;
+}
+
+const char *
+infer_text(struct infer *in, ir_type type)
+{
+    struct sp_str text;
+    sp_str_init(&text);
+    ir_type_print(in->module, type, &text);
+    const char *copy = sp_arena_strdup(in->ctx->arena, text.data);
+    sp_str_finish(&text);
+    return copy;
+}
+
+struct ir_cell
+infer_typed(ir_type type)
+{
+    return (struct ir_cell){.type = type};
+}
+
+const struct ir_const_info *
+infer_object(const struct infer *in, ir_type type)
+{
+    const struct ir_type_info *info = ir_type_info(in->module, type);
+    return info->kind == IR_KIND_OBJECT ? ir_const_info(in->module, info->object) : NULL;
+}
+
+const char *
+infer_name(const struct infer *in, ir_const str)
+{
+    return str ? ir_const_info(in->module, str)->str : NULL;
+}
+
+static struct ir_cell
+infer_constant_tuple(struct infer *in, ir_const constant)
+{
+    struct ir_const_info info = *ir_const_info(in->module, constant);
+    ir_type *elems = SP_NEW_N(in->ctx->arena, ir_type, info.len);
+    for (uint32_t i = 0; i < info.len; i++)
+        if ((elems[i] = infer_constant(in, info.elems[i]).type) == IR_T_NONE)
+            return (struct ir_cell){0};
+    return (struct ir_cell){ir_type_tuple(in->module, info.len, elems), constant};
+}
+
+struct ir_cell
+infer_constant(struct infer *in, ir_const constant)
+{
+    const struct ir_const_info *info = ir_const_info(in->module, constant);
+    switch ((enum ir_const_kind)info->kind) {
+    case IR_C_INT: return (struct ir_cell){IR_T_INT, constant};
+    case IR_C_UINT: return (struct ir_cell){IR_T_UINT64, constant};
+    case IR_C_FLOAT: return (struct ir_cell){IR_T_FLOAT, constant};
+    case IR_C_BOOL: return (struct ir_cell){IR_T_BOOL, constant};
+    case IR_C_TYPED: return (struct ir_cell){info->scalar, constant};
+    case IR_C_TUPLE: return infer_constant_tuple(in, constant);
+    case IR_C_NONE_SLOT:
+    case IR_C_BIG: return (struct ir_cell){0};
+    case IR_C_INTRIN:
+        if (ir_intrin_row((enum ir_intrin)info->u)->rule == IR_RULE_SREG)
+            return infer_typed(IR_T_INT);
+        break;
+    default:
+        break;
+    }
+    return (struct ir_cell){ir_type_object(in->module, constant), constant};
+}
+
+static bool
+rule_const(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    ir_const constant = ir_insn(instance->func, ref)->imm;
+    *out = infer_constant(in, constant);
+    const struct ir_const_info *info = ir_const_info(in->module, constant);
+    if (out->type == IR_T_NONE && info->kind == IR_C_BIG)
+        return INFER_FAIL(in, instance, ref, CONSTANT_TOO_LARGE, info->str, "64 bits");
+    if (out->type == IR_T_NONE)
+        return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "this constant");
+    return true;
+}
+
+static bool
+rule_err(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    if (in->reporting && in->ctx->diag->code == SP_OK) {
+        sp_diag_finish(in->ctx->diag);
+        sp_diag_copy(in->ctx->diag, &instance->func->errors.data[ir_insn(instance->func, ref)->imm]);
+        sp_diag_place(in->ctx->diag, infer_src(in, instance, ref));
+    }
+    return false;
+}
+
+/* An int constant that no bit pattern of the other, typed operand can hold is a mistake. */
+static bool
+infer_check_constant(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell c,
+                     ir_type typed)
+{
+    if (!in->reporting || !c.constant || c.type != IR_T_INT || !ir_is_typed_int(typed))
+        return true;
+    unsigned bits = ir_scalar_row(typed)->bits;
+    int64_t value = ir_const_info(in->module, c.constant)->i;
+    if (bits == 64 || (value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << bits))
+        return true;
+    const char *text = sp_arena_printf(in->ctx->arena, "%lld", (long long)value);
+    INFER_FAIL(in, instance, ref, CONSTANT_TOO_LARGE, text, infer_text(in, typed));
+    return INFER_HINT(in, "write int(...) around the %s operand to compute in 64 bits",
+                      infer_text(in, typed));
+}
+
+static bool
+infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, const char *op,
+                    ir_type a, ir_type b)
+{
+    if (!in->reporting)
+        return false;
+    INFER_FAIL(in, instance, ref, BAD_OPERANDS, op, infer_text(in, a), infer_text(in, b));
+    bool tuple = ir_type_info(in->module, a)->kind == IR_KIND_TUPLE;
+    bool array = ir_type_info(in->module, a)->kind == IR_KIND_ARRAY ||
+                 ir_type_info(in->module, b)->kind == IR_KIND_ARRAY;
+    if (array)
+        return INFER_HINT(in, "a kernel computes with elements: index the array, as in a[i]");
+    if (tuple)
+        return INFER_HINT(in, "take the tuple's elements apart first");
+    return false;
+}
+
+static bool
+rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    enum ir_binop op = insn->imm & ~IR_INPLACE;
+    struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
+    if (!infer_known(a.type) || !infer_known(b.type))
+        return true;
+    if (!ir_type_is_scalar(a.type) || !ir_type_is_scalar(b.type))
+        return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
+    int64_t exponent;
+    bool negative = op == IR_BIN_POW &&
+                    ir_program_int(in->module, instance->func, ir_arg(instance->func, ref, 1),
+                                   &exponent) &&
+                    exponent < 0;
+    enum ir_lowering lowering;
+    ir_type type = ir_bin_type(op, a.type, b.type, negative, &lowering);
+    if (type == IR_T_MIXED) {
+        INFER_FAIL(in, instance, ref, MIXED_SIGNS, infer_text(in, a.type), infer_text(in, b.type));
+        return INFER_HINT(in, "cast one operand, for example gpu.int64(...) or gpu.uint64(...)");
+    }
+    if (type == IR_T_NONE)
+        return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
+    bool shift = op == IR_BIN_LSHIFT || op == IR_BIN_RSHIFT || op == IR_BIN_POW;
+    if (!infer_check_constant(in, instance, ref, a, b.type) ||
+        (!shift && !infer_check_constant(in, instance, ref, b, a.type)))
+        return false;
+    out->type = type;
+    out->constant = a.constant && b.constant
+                        ? infer_fold_bin(in->module, op, a.constant, b.constant, type)
+                        : 0;
+    return true;
+}
+
+static bool
+rule_un(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    enum ir_unop op = ir_insn(instance->func, ref)->imm;
+    struct ir_cell a = infer_operand(instance, ref, 0);
+    if (!infer_known(a.type))
+        return true;
+    if (op == IR_UN_NOT) {
+        int truth = infer_truth(in->module, a);
+        if (truth == -2)
+            return INFER_FAIL(in, instance, ref, NO_TRUTH, infer_text(in, a.type));
+        *out = infer_typed(IR_T_BOOL);
+        if (truth >= 0)
+            out->constant = ir_const_bool(in->module, !truth);
+        return true;
+    }
+    if (!ir_type_is_scalar(a.type))
+        return INFER_FAIL(in, instance, ref, BAD_OPERAND, ir_unop_text(op), infer_text(in, a.type));
+    enum ir_lowering lowering;
+    out->type = ir_un_type(op, a.type, &lowering);
+    if (out->type == IR_T_NONE)
+        return INFER_FAIL(in, instance, ref, BAD_OPERAND, ir_unop_text(op), infer_text(in, a.type));
+    out->constant = a.constant ? infer_fold_un(in->module, op, a.constant, out->type) : 0;
+    return true;
+}
+
+/* == and != of compile-time objects are decided here; everything else compares numbers. */
+static bool
+rule_cmp(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    enum ir_cmpop op = ir_insn(instance->func, ref)->imm;
+    struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
+    if (!infer_known(a.type) || !infer_known(b.type))
+        return true;
+    if (ir_type_is_scalar(a.type) && ir_type_is_scalar(b.type)) {
+        out->type = IR_T_BOOL;
+        out->constant = a.constant && b.constant
+                            ? infer_fold_cmp(in->module, op, a.constant, b.constant)
+                            : 0;
+        return true;
+    }
+    bool objects = infer_object(in, a.type) || infer_object(in, b.type);
+    if (objects && (op == IR_CMP_EQ || op == IR_CMP_NE)) {
+        out->type = IR_T_BOOL;
+        out->constant = ir_const_bool(in->module, (a.type == b.type) == (op == IR_CMP_EQ));
+        return true;
+    }
+    return infer_fail_operands(in, instance, ref, ir_cmpop_text(op), a.type, b.type);
+}
+
+static bool
+rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    bool negated = ir_insn(instance->func, ref)->imm;
+    struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
+    if (!infer_known(a.type) || !infer_known(b.type))
+        return true;
+    const char *op = negated ? "is not" : "is";
+    if (!infer_object(in, a.type) && !infer_object(in, b.type)) {
+        infer_fail_operands(in, instance, ref, op, a.type, b.type);
+        return INFER_HINT(in, "numbers have no identity in a kernel: write == or !=");
+    }
+    out->type = IR_T_BOOL;
+    out->constant = ir_const_bool(in->module, (a.type == b.type) != negated);
+    return true;
+}
+
+static bool
+rule_truth(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    struct ir_cell a = infer_operand(instance, ref, 0);
+    if (!infer_known(a.type))
+        return true;
+    int truth = infer_truth(in->module, a);
+    if (truth == -2) {
+        INFER_FAIL(in, instance, ref, NO_TRUTH, infer_text(in, a.type));
+        return ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY
+                   ? INFER_HINT(in, "compare its size: x.size > 0")
+                   : false;
+    }
+    if (ir_insn(instance->func, ref)->op == IR_BR)
+        return true;
+    out->type = IR_T_BOOL;
+    out->constant = truth >= 0 ? ir_const_bool(in->module, truth) : 0;
+    return true;
+}
+
+static bool
+rule_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    uint32_t n = ir_insn(instance->func, ref)->n_args;
+    ir_type *elems = SP_NEW_N(in->ctx->arena, ir_type, n);
+    ir_const *constants = SP_NEW_N(in->ctx->arena, ir_const, n);
+    bool constant = true;
+    for (uint32_t i = 0; i < n; i++) {
+        struct ir_cell cell = infer_operand(instance, ref, i);
+        if (!infer_known(cell.type))
+            return true;
+        elems[i] = cell.type;
+        constants[i] = cell.constant;
+        constant &= cell.constant != 0;
+    }
+    out->type = ir_type_tuple(in->module, n, elems);
+    out->constant = constant ? ir_const_tuple(in->module, n, constants) : 0;
+    return true;
+}
+
+static bool
+rule_unpack(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    uint32_t n = ir_insn(instance->func, ref)->imm;
+    struct ir_cell a = infer_operand(instance, ref, 0);
+    if (!infer_known(a.type))
+        return true;
+    const struct ir_type_info *info = ir_type_info(in->module, a.type);
+    if (info->kind != IR_KIND_TUPLE) {
+        INFER_FAIL(in, instance, ref, NOT_UNPACKABLE, infer_text(in, a.type));
+        return info->kind == IR_KIND_ARRAY
+                   ? INFER_HINT(in, "take the elements by index: a, b = x[0], x[1]")
+                   : false;
+    }
+    if (info->n_elems != n)
+        return INFER_FAIL(in, instance, ref, UNPACK_COUNT, (int)n, (int)info->n_elems);
+    *out = a;
+    return true;
+}
+
+static bool
+rule_elem(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    uint32_t k = ir_insn(instance->func, ref)->imm;
+    struct ir_cell a = infer_operand(instance, ref, 0);
+    if (!infer_known(a.type))
+        return true;
+    const struct ir_type_info *info = ir_type_info(in->module, a.type);
+    if (info->kind != IR_KIND_TUPLE || k >= info->n_elems)
+        return false; /* its UNPACK has reported */
+    out->type = info->elems[k];
+    out->constant = a.constant                      ? ir_const_info(in->module, a.constant)->elems[k]
+                    : infer_object(in, out->type) ? ir_type_info(in->module, out->type)->object
+                                                  : 0;
+    return true;
+}
+
+static bool
+rule_iter(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    struct ir_cell a = infer_operand(instance, ref, 0);
+    if (!infer_known(a.type))
+        return true;
+    const struct ir_type_info *info = ir_type_info(in->module, a.type);
+    if (info->kind == IR_KIND_ITER) {
+        *out = a;
+        return true;
+    }
+    if (info->kind != IR_KIND_RANGE) {
+        INFER_FAIL(in, instance, ref, NOT_ITERABLE, infer_text(in, a.type));
+        if (ir_type_is_scalar(a.type))
+            return INFER_HINT(in, "write for i in range(...)");
+        return INFER_HINT(in, "write for i in range(len(x)) and index with i");
+    }
+    out->type = ir_type_intern(
+        in->module,
+        &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &a.type});
+    return true;
+}
+
+/* MORE, VALUE, NEXT of an iterator state. */
+static bool
+rule_step(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    struct ir_cell a = infer_operand(instance, ref, 0);
+    if (!infer_known(a.type))
+        return true;
+    if (ir_type_info(in->module, a.type)->kind != IR_KIND_ITER)
+        return INFER_FAIL(in, instance, ref, NOT_ITERABLE, infer_text(in, a.type));
+    switch (ir_insn(instance->func, ref)->op) {
+    case IR_MORE: *out = infer_typed(IR_T_BOOL); break;
+    case IR_VALUE: *out = infer_typed(IR_T_INT); break;
+    default: *out = a;
+    }
+    return true;
+}
+
+static bool
+rule_nyi(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    switch (ir_insn(instance->func, ref)->op) {
+    case IR_IN: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "the operator 'in'");
+    case IR_SLICE: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a slice");
+    case IR_UNPACK_EX: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "starred unpacking");
+    case IR_CALL_EX: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a call with *arguments");
+    default: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "assignment to an attribute");
+    }
+}
+
+bool
+infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    switch (insn->op) {
+    case IR_PARAM:
+        *out = instance->args[insn->imm];
+        return true;
+    case IR_CONST: return rule_const(in, instance, ref, out);
+    case IR_ERR: return rule_err(in, instance, ref);
+    case IR_BIN: return rule_bin(in, instance, ref, out);
+    case IR_UN: return rule_un(in, instance, ref, out);
+    case IR_CMP: return rule_cmp(in, instance, ref, out);
+    case IR_IS: return rule_is(in, instance, ref, out);
+    case IR_BR:
+    case IR_TRUTH: return rule_truth(in, instance, ref, out);
+    case IR_ATTR: return infer_rule_attr(in, instance, ref, out);
+    case IR_ITEM: return infer_rule_item(in, instance, ref, out);
+    case IR_SETITEM: return infer_rule_setitem(in, instance, ref);
+    case IR_TUPLE: return rule_tuple(in, instance, ref, out);
+    case IR_UNPACK: return rule_unpack(in, instance, ref, out);
+    case IR_ELEM: return rule_elem(in, instance, ref, out);
+    case IR_CALL: return infer_rule_call(in, instance, ref, out);
+    case IR_ITER: return rule_iter(in, instance, ref, out);
+    case IR_MORE:
+    case IR_VALUE:
+    case IR_NEXT: return rule_step(in, instance, ref, out);
+    case IR_IN:
+    case IR_SLICE:
+    case IR_UNPACK_EX:
+    case IR_CALL_EX:
+    case IR_SETATTR: return rule_nyi(in, instance, ref);
+    default: return true; /* PHI, JUMP, RET, UNDEF, UNREACHABLE */
+    }
+}

@@ -1,0 +1,106 @@
+/* The working state of inference, shared by the infer*.c files only. */
+#ifndef IR_INFER_T_H
+#define IR_INFER_T_H
+
+#include "ir/infer.h"
+
+#define INFER_MAX_CHAIN 64u
+#define INFER_MAX_INSTANCES 4096u
+
+struct infer_item {
+    uint32_t instance;
+    ir_ref ref;
+};
+
+/* A question's key and, once asked, its answer. */
+struct infer_answer {
+    bool asked;
+    struct ir_question question;
+};
+
+struct infer {
+    struct ir_ctx *ctx;
+    struct ir_module *module;
+    struct ir_typed *typed;
+    struct sp_map instance_map;
+    SP_VEC(struct ir_flow *) flows;   /* by function index */
+    SP_VEC(struct sp_bits) demanded;  /* by function index: parameters wanted by value */
+    SP_VEC(struct infer_item) work;   /* instructions whose operands rose */
+    SP_VEC(struct sp_bits) queued;    /* by instance */
+    struct sp_map answer_map;         /* (object, name) -> index in answers */
+    SP_VEC(struct infer_answer) answers;
+    SP_VEC(struct infer_item) waiting; /* for answers */
+    bool reporting; /* cells are final: rules set ctx->diag when they fail */
+};
+
+/* The place of an instruction, for sp_diag_set. */
+const struct sp_src *infer_src(struct infer *in, const struct ir_instance *instance, ir_ref ref);
+/* Errors exist only once cells are final: before that a rule that fails gives no type, quietly. */
+#define INFER_FAIL(in, instance, ref, code, ...)                                                   \
+    infer_false((in)->reporting && sp_diag_set((in)->ctx->diag, SP_E_##code,                       \
+                                               infer_src((in), (instance), (ref)), __VA_ARGS__))
+#define INFER_HINT(in, ...)                                                                        \
+    infer_false((in)->reporting && sp_diag_hint((in)->ctx->diag, __VA_ARGS__))
+static inline bool
+infer_false(bool is_false)
+{
+    return is_false;
+}
+
+/* A type's text on the arena, for messages. */
+const char *infer_text(struct infer *in, ir_type type);
+/* A type that an operation can be typed with: not none, mixed or in conflict. */
+static inline bool
+infer_known(ir_type type)
+{
+    return type != IR_T_NONE && type != IR_T_MIXED && type != IR_T_CONFLICT;
+}
+static inline struct ir_cell
+infer_operand(const struct ir_instance *instance, ir_ref ref, uint32_t i)
+{
+    return instance->cells[ir_arg(instance->func, ref, i)];
+}
+struct ir_cell infer_typed(ir_type type);
+struct ir_cell infer_constant(struct infer *in, ir_const constant);
+/* The object of an OBJECT type, or NULL. */
+const struct ir_const_info *infer_object(const struct infer *in, ir_type type);
+const char *infer_name(const struct infer *in, ir_const str);
+
+/* Wants the value of the parameter behind `ref`: its instance is made again with the value in its key.
+ * True if `ref` is such a parameter. */
+bool infer_demand(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* Looks the answer up or puts the question; false: not answered yet. A failed answer is constant 0. */
+bool infer_ask(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const object,
+               const char *name, const struct ir_question **answer_out);
+struct ir_instance *infer_instance(struct infer *in, const struct ir_func *func,
+                                   const struct ir_cell *args, const struct ir_caller *caller);
+
+/* Rules: false if the operation has no type; true with *out left alone while an operand is unknown. */
+bool infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
+bool infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
+bool infer_rule_intrin(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                       enum ir_intrin id, struct ir_cell *out);
+bool infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type to,
+                     struct ir_cell *out);
+bool infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                     struct ir_cell *out);
+bool infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                     struct ir_cell *out);
+bool infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* Checks that `index` can index an array of this type; `ref` is the place. */
+bool infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                       ir_type index);
+
+/* Folding of weak constants by the number rules; 0 if it is left to run time. */
+ir_const infer_fold_bin(struct ir_module *module, enum ir_binop op, ir_const a, ir_const b,
+                        ir_type type);
+ir_const infer_fold_un(struct ir_module *module, enum ir_unop op, ir_const a, ir_type type);
+ir_const infer_fold_cmp(struct ir_module *module, enum ir_cmpop op, ir_const a, ir_const b);
+ir_const infer_fold_cast(struct ir_module *module, ir_const a, ir_type to);
+/* -1 if the constant's truth is not known. */
+int infer_truth(const struct ir_module *module, struct ir_cell cell);
+
+/* Looks over all live instances; false with the first error in program order. */
+bool infer_report(struct infer *in);
+
+#endif

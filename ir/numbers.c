@@ -1,0 +1,262 @@
+/* numbers: the types of arithmetic, comparisons and joins.
+ *
+ * In: operand types. Out: the result type, and which lowering computes it. Everything comes from
+ * arith.def and types.def; docs/semantics.md says the same for people. The types form a lattice
+ *
+ *     none < bool < int < typed integers (NumPy's promotion, and `mixed`) < float < typed floats
+ *
+ * so that a join does not depend on the order in which values meet: uint64 with a signed integer is
+ * `mixed`, which only a float lifts to something usable. Lost alternative: NumPy's own answer for
+ * that pair, float64, which turns indices into floats. */
+#include "ir/infer.h"
+
+#include <string.h>
+
+#define PAIR_B 0
+#define PAIR_I 1
+#define PAIR_T 2
+#define PAIR_F 3
+#define N_PAIRS 4
+
+static const struct ir_arith_row arith_rows[IR_N_BINOPS][N_PAIRS] = {
+#define IR_ARITH(op, pair, result, lowering)                                                       \
+    [IR_BIN_##op][PAIR_##pair] = {IR_RES_##result, IR_LOW_##lowering},
+#include "ir/arith.def"
+};
+
+static const struct ir_arith_row unary_rows[IR_N_UNOPS][N_PAIRS] = {
+#define IR_UNARY(op, class, result, lowering)                                                      \
+    [IR_UN_##op][PAIR_##class] = {IR_RES_##result, IR_LOW_##lowering},
+#include "ir/arith.def"
+};
+
+enum ir_class
+ir_number_class(ir_type scalar)
+{
+    return ir_scalar_row(scalar)->class;
+}
+
+static unsigned
+numbers_class(ir_type t)
+{
+    return t == IR_T_BOOL ? PAIR_B : t == IR_T_INT ? PAIR_I : ir_is_typed_int(t) ? PAIR_T : PAIR_F;
+}
+
+struct ir_arith_row
+ir_arith_row(enum ir_binop op, ir_type a, ir_type b)
+{
+    unsigned class_a = numbers_class(a), class_b = numbers_class(b);
+    return arith_rows[op][class_a > class_b ? class_a : class_b];
+}
+
+struct ir_arith_row
+ir_unary_row(enum ir_unop op, ir_type a)
+{
+    return unary_rows[op][numbers_class(a)];
+}
+
+static ir_type
+numbers_int_of_width(bool is_unsigned, unsigned bits)
+{
+    for (ir_type t = IR_T_INT8; t <= IR_T_UINT64; t++)
+        if (ir_is_unsigned(t) == is_unsigned && ir_scalar_row(t)->bits == bits)
+            return t;
+    return IR_T_MIXED;
+}
+
+/* NumPy's promotion of two typed integers: of one sign the wider; else the narrowest signed type that
+ * holds both, which uint64 has none of. */
+static ir_type
+numbers_promote(ir_type a, ir_type b)
+{
+    unsigned bits_a = ir_scalar_row(a)->bits, bits_b = ir_scalar_row(b)->bits;
+    if (ir_is_unsigned(a) == ir_is_unsigned(b))
+        return bits_a >= bits_b ? a : b;
+    unsigned bits_u = ir_is_unsigned(a) ? bits_a : bits_b;
+    unsigned bits_s = ir_is_unsigned(a) ? bits_b : bits_a;
+    return numbers_int_of_width(false, bits_u >= bits_s ? 2 * bits_u : bits_s);
+}
+
+/* The common type of two integers, by arithmetic's and by joins' rule alike. */
+static ir_type
+numbers_common(ir_type a, ir_type b)
+{
+    if (ir_is_typed_int(a) && ir_is_typed_int(b))
+        return numbers_promote(a, b);
+    return a > b ? a : b; /* bool < int < typed */
+}
+
+static ir_type
+numbers_common_float(ir_type a, ir_type b)
+{
+    ir_type best = IR_T_FLOAT;
+    if (ir_is_float(a) && a > best)
+        best = a;
+    if (ir_is_float(b) && b > best)
+        best = b;
+    return best;
+}
+
+ir_type
+ir_bin_type(enum ir_binop op, ir_type a, ir_type b, bool negative_constant,
+            enum ir_lowering *lowering_out)
+{
+    struct ir_arith_row row = ir_arith_row(op, a, b);
+    if (op == IR_BIN_POW && negative_constant && ir_is_integer(a) && ir_is_integer(b))
+        row = (struct ir_arith_row){IR_RES_DOUBLE, IR_LOW_FPOW};
+    *lowering_out = row.lowering;
+    switch ((enum ir_arith_result)row.result) {
+    case IR_RES_INT: return IR_T_INT;
+    case IR_RES_BOOL: return IR_T_BOOL;
+    case IR_RES_COMMON: return numbers_common(a, b);
+    case IR_RES_LEFT: return a == IR_T_BOOL ? IR_T_INT : a;
+    case IR_RES_FLOAT: return numbers_common_float(a, b);
+    case IR_RES_DOUBLE: return IR_T_FLOAT;
+    case IR_RES_SAME:
+    case IR_RES_NONE: break;
+    }
+    return IR_T_NONE;
+}
+
+ir_type
+ir_un_type(enum ir_unop op, ir_type a, enum ir_lowering *lowering_out)
+{
+    struct ir_arith_row row = ir_unary_row(op, a);
+    *lowering_out = row.lowering;
+    switch ((enum ir_arith_result)row.result) {
+    case IR_RES_INT: return IR_T_INT;
+    case IR_RES_BOOL: return IR_T_BOOL;
+    case IR_RES_SAME: return a;
+    default: return IR_T_NONE;
+    }
+}
+
+ir_type
+ir_cmp_type(ir_type a, ir_type b)
+{
+    if (ir_is_float(a) || ir_is_float(b))
+        return numbers_common_float(a, b);
+    bool wide_a = a == IR_T_UINT64, wide_b = b == IR_T_UINT64;
+    if (wide_a && wide_b)
+        return IR_T_UINT64;
+    if (wide_a || wide_b) {
+        ir_type other = wide_a ? b : a;
+        return other == IR_T_BOOL || ir_is_unsigned(other) ? IR_T_UINT64 : IR_T_MIXED;
+    }
+    return IR_T_INT; /* every other integer fits 64 signed bits */
+}
+
+ir_type
+ir_math_type(uint32_t n, const ir_type *args)
+{
+    ir_type best = IR_T_FLOAT;
+    for (uint32_t i = 0; i < n; i++)
+        best = numbers_common_float(best, args[i]);
+    return best;
+}
+
+static ir_type
+numbers_join(ir_type a, ir_type b)
+{
+    if (a == IR_T_MIXED || b == IR_T_MIXED) {
+        ir_type other = a == IR_T_MIXED ? b : a;
+        return ir_type_is_scalar(other) && ir_is_float(other) ? other : IR_T_MIXED;
+    }
+    if (ir_is_float(a) || ir_is_float(b))
+        return numbers_common_float(a, b);
+    return numbers_common(a, b);
+}
+
+static ir_type
+numbers_join_tuples(struct ir_module *module, const struct ir_type_info *a,
+                    const struct ir_type_info *b)
+{
+    if (a->n_elems != b->n_elems)
+        return IR_T_CONFLICT;
+    /* Joining elements interns types, which moves the table that `a` and `b` point into. */
+    uint32_t n = a->n_elems;
+    const ir_type *elems_a = a->elems, *elems_b = b->elems;
+    ir_type *elems = SP_NEW_N(module->arena, ir_type, n);
+    for (uint32_t i = 0; i < n; i++)
+        if ((elems[i] = ir_type_join(module, elems_a[i], elems_b[i])) == IR_T_CONFLICT)
+            return IR_T_CONFLICT;
+    return ir_type_tuple(module, n, elems);
+}
+
+static ir_type
+numbers_join_arrays(struct ir_module *module, const struct ir_type_info *a,
+                    const struct ir_type_info *b)
+{
+    if (a->dtype != b->dtype || a->rank != b->rank || a->space != b->space)
+        return IR_T_CONFLICT;
+    struct ir_type_info joined = *a;
+    if (a->layout != b->layout)
+        joined.layout = IR_LAYOUT_ANY;
+    if (b->align_log2 < joined.align_log2)
+        joined.align_log2 = b->align_log2;
+    joined.read_only |= b->read_only;
+    return ir_type_intern(module, &joined);
+}
+
+ir_type
+ir_type_join(struct ir_module *module, ir_type a, ir_type b)
+{
+    if (a == b || b == IR_T_NONE)
+        return a;
+    if (a == IR_T_NONE)
+        return b;
+    if (a == IR_T_CONFLICT || b == IR_T_CONFLICT)
+        return IR_T_CONFLICT;
+    bool number_a = ir_type_is_scalar(a) || a == IR_T_MIXED;
+    bool number_b = ir_type_is_scalar(b) || b == IR_T_MIXED;
+    if (number_a && number_b)
+        return numbers_join(a, b);
+    struct ir_type_info info_a = *ir_type_info(module, a), info_b = *ir_type_info(module, b);
+    if (info_a.kind != info_b.kind)
+        return IR_T_CONFLICT;
+    switch ((enum ir_kind)info_a.kind) {
+    case IR_KIND_TUPLE:
+        return numbers_join_tuples(module, &info_a, &info_b);
+    case IR_KIND_ARRAY:
+        return numbers_join_arrays(module, &info_a, &info_b);
+    case IR_KIND_RANGE:
+        if (info_a.step_sign != info_b.step_sign)
+            info_a.step_sign = 0;
+        return ir_type_intern(module, &info_a);
+    case IR_KIND_ITER: {
+        ir_type over = ir_type_join(module, info_a.elems[0], info_b.elems[0]);
+        if (over == IR_T_CONFLICT)
+            return over;
+        return ir_type_intern(
+            module, &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &over});
+    }
+    default:
+        return IR_T_CONFLICT; /* objects meet only themselves */
+    }
+}
+
+ir_type
+ir_element_type(ir_type dtype)
+{
+    return ir_is_typed_int(dtype) && dtype != IR_T_UINT64 ? IR_T_INT : dtype;
+}
+
+ir_type
+ir_argument_scalar(ir_type layout)
+{
+    return ir_element_type(layout);
+}
+
+bool
+ir_program_int(const struct ir_module *module, const struct ir_func *func, ir_ref ref,
+               int64_t *value_out)
+{
+    const struct ir_insn *insn = ir_insn(func, ref);
+    if (insn->op != IR_CONST)
+        return false;
+    const struct ir_const_info *info = ir_const_info(module, insn->imm);
+    if (info->kind != IR_C_INT && info->kind != IR_C_BOOL)
+        return false;
+    *value_out = info->i;
+    return true;
+}
