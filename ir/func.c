@@ -18,6 +18,7 @@ ir_func_new(struct ir_module *module, const char *name)
     func->name = sp_arena_strdup(arena, name);
     func->index = module->funcs.len;
     sp_vec_push(arena, &func->insns, (struct ir_insn){.op = IR_NOP});
+    sp_vec_reserve(arena, &func->operands, 16); /* so that ir_args is never an offset to NULL */
     sp_vec_push(arena, &func->srcs, (struct sp_src){.col = -1, .end_col = -1});
     sp_vec_push(arena, &module->funcs, func);
     return func;

@@ -32,6 +32,9 @@ ir_text_float(double value, struct sp_str *out)
         if (strtod(buffer, NULL) == value)
             break; /* the shortest that reads back as the same number */
     }
+    for (char *c = buffer; *c; c++)
+        if (*c == ',')
+            *c = '.'; /* the process may have set another locale */
     sp_str_add(out, buffer);
     if (!strpbrk(buffer, ".e"))
         sp_str_add(out, ".0");
