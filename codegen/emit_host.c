@@ -1,0 +1,235 @@
+/* The host target: an entry that runs the threads of a block, libm, faults, cancellation.
+ *
+ * Function 0 becomes the thread's body, inlined into
+ *     void entry(const struct sp_block *block, const void *params)
+ * which loads block and parameters once and loops over z, y and x; plain loops, so that LLVM can
+ * vectorise over x. Every function takes the block's address and the twelve indices and sizes as
+ * hidden parameters (LLVM drops those that are not used). A function that may raise or be cancelled
+ * returns a status that its caller tests: the thread unwinds to the loop over threads. Alternatives
+ * that lost: longjmp (skips nothing here, but the optimiser must then save everything), loads of the
+ * indices where they are used (stores of the kernel might alias them, loops no longer vectorise). */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/internal.h"
+
+/* Hidden parameters: the block, then by threes thread, block_idx, grid_dim, block_dim. */
+enum { HOST_BLOCK, HOST_THREAD, HOST_BLOCK_IDX = 4, HOST_GRID_DIM = 7, HOST_BLOCK_DIM = 10 };
+
+static const struct {
+    const char *name; /* as in intrin.def, without axis */
+    uint32_t hidden;
+    size_t offset_B; /* in struct sp_block */
+} host_fields[] = {
+    {"ctx.thread.", HOST_THREAD, 0},
+    {"ctx.block_idx.", HOST_BLOCK_IDX, offsetof(struct sp_block, block_idx)},
+    {"ctx.grid_dim.", HOST_GRID_DIM, offsetof(struct sp_block, grid_dim)},
+    {"ctx.block_dim.", HOST_BLOCK_DIM, offsetof(struct sp_block, block_dim)},
+};
+
+static uint32_t
+host_fill_hidden(struct cg_emit *e, const struct ir_func *func, LLVMTypeRef *types)
+{
+    (void)func;
+    types[HOST_BLOCK] = e->types[IR_T_PTR];
+    for (uint32_t i = 1; i < CG_MAX_HIDDEN; i++)
+        types[i] = e->types[IR_T_I32];
+    return CG_MAX_HIDDEN;
+}
+
+static LLVMValueRef
+host_load(struct cg_emit *e, LLVMTypeRef type, LLVMValueRef base, size_t offset_B)
+{
+    LLVMValueRef offset = cg_emit_i64(e, offset_B);
+    LLVMValueRef address = LLVMBuildGEP2(e->builder, e->types[IR_T_I8], base, &offset, 1, "");
+    return LLVMBuildLoad2(e->builder, type, address, "");
+}
+
+/* Kernel parameters from the packed area, after the hidden ones in `args`. */
+static void
+host_load_params(struct cg_emit *e, LLVMValueRef area, LLVMValueRef *args)
+{
+    const struct ir_func *func = e->core->funcs.data[0];
+    for (uint32_t i = 0; i < func->n_params; i++) {
+        bool truth = func->params[i].type == IR_T_I1;
+        LLVMTypeRef type = e->types[truth ? IR_T_I8 : func->params[i].type];
+        LLVMValueRef value = host_load(e, type, area, e->artifact->params[i].offset_B);
+        if (truth)
+            value = LLVMBuildICmp(e->builder, LLVMIntNE, value, LLVMConstNull(type), "");
+        args[CG_MAX_HIDDEN + i] = value;
+    }
+}
+
+struct host_loop {
+    LLVMBasicBlockRef before, body;
+    LLVMValueRef index;
+};
+
+static struct host_loop
+host_loop_begin(struct cg_emit *e)
+{
+    struct host_loop loop = {.before = LLVMGetInsertBlock(e->builder)};
+    loop.body = LLVMAppendBasicBlockInContext(e->context, e->entry, "threads");
+    LLVMBuildBr(e->builder, loop.body);
+    LLVMPositionBuilderAtEnd(e->builder, loop.body);
+    loop.index = LLVMBuildPhi(e->builder, e->types[IR_T_I32], "");
+    LLVMValueRef zero = cg_emit_i32(e, 0);
+    LLVMAddIncoming(loop.index, &zero, &loop.before, 1);
+    return loop;
+}
+
+/* Block dimensions are at least 1, so the test stands at the end. */
+static void
+host_loop_end(struct cg_emit *e, struct host_loop loop, LLVMValueRef count)
+{
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, e->entry, "");
+    LLVMValueRef next = LLVMBuildNUWAdd(e->builder, loop.index, cg_emit_i32(e, 1), "");
+    LLVMAddIncoming(loop.index, &next, &latch, 1);
+    LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntULT, next, count, "");
+    LLVMBuildCondBr(e->builder, more, loop.body, after);
+    LLVMPositionBuilderAtEnd(e->builder, after);
+}
+
+static bool
+host_emit_entry(struct cg_emit *e, const char *symbol)
+{
+    LLVMTypeRef types[2] = {e->types[IR_T_PTR], e->types[IR_T_PTR]};
+    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, 2, false);
+    const struct ir_func *func = e->core->funcs.data[0];
+    struct cg_emit_func *body = &e->funcs[0];
+    e->entry = LLVMAddFunction(e->module, symbol, type);
+    cg_emit_fn_attribute(e, e->entry, "nounwind", 0);
+    cg_emit_fn_attribute(e, body->fn, "alwaysinline", 0);
+
+    LLVMValueRef *args = SP_NEW_N(e->arena, LLVMValueRef, CG_MAX_HIDDEN + func->n_params);
+    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, e->entry, ""));
+    LLVMValueRef block = args[HOST_BLOCK] = LLVMGetParam(e->entry, 0);
+    for (size_t i = 1; i < sizeof host_fields / sizeof *host_fields; i++) {
+        for (uint32_t axis = 0; axis < 3; axis++)
+            args[host_fields[i].hidden + axis] =
+                host_load(e, e->types[IR_T_I32], block, host_fields[i].offset_B + axis * 4);
+    }
+    host_load_params(e, LLVMGetParam(e->entry, 1), args);
+    struct host_loop loops[3];
+    for (uint32_t axis = 3; axis-- > 0;) {
+        loops[axis] = host_loop_begin(e);
+        args[HOST_THREAD + axis] = loops[axis].index;
+    }
+    LLVMBuildCall2(e->builder, body->type, body->fn, args, CG_MAX_HIDDEN + func->n_params, "");
+    for (uint32_t axis = 0; axis < 3; axis++)
+        host_loop_end(e, loops[axis], args[HOST_BLOCK_DIM + axis]);
+    LLVMBuildRetVoid(e->builder);
+    return true;
+}
+
+static LLVMValueRef
+host_emit_sreg(struct cg_emit *e, enum ir_intrin id)
+{
+    const char *name = ir_intrin_row(id)->host;
+    for (size_t i = 0; i < sizeof host_fields / sizeof *host_fields; i++) {
+        size_t len = strlen(host_fields[i].name);
+        if (!strncmp(name, host_fields[i].name, len))
+            return e->hidden[host_fields[i].hidden + (uint32_t)(name[len] - 'x')];
+    }
+    return LLVMGetPoison(e->types[IR_T_I32]);
+}
+
+/* libm, declared as pure: nobody reads errno here. */
+static bool
+host_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type,
+               LLVMTypeRef fn_type, LLVMValueRef *out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", row->host, type == IR_T_F32 ? "f" : "");
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+    if (!fn) {
+        fn = LLVMAddFunction(e->module, name, fn_type);
+        cg_emit_fn_attribute(e, fn, "nounwind", 0);
+        cg_emit_fn_attribute(e, fn, "willreturn", 0);
+        cg_emit_fn_attribute(e, fn, "memory", 0); /* none */
+    }
+    *out = fn;
+    return true;
+}
+
+/* One function per number of values: (fault, site, block and thread indices, values...). */
+static LLVMValueRef
+host_raiser(struct cg_emit *e, uint32_t n)
+{
+    enum { FIRST_VALUE = 8 };
+    if (e->raisers[n])
+        return e->raisers[n];
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+    LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(e->builder);
+    LLVMSetCurrentDebugLocation2(e->builder, NULL);
+    LLVMTypeRef types[FIRST_VALUE + SP_FAULT_VALUES] = {e->types[IR_T_PTR]};
+    LLVMValueRef values[SP_FAULT_VALUES], place[6];
+    for (uint32_t i = 1; i < FIRST_VALUE + n; i++)
+        types[i] = e->types[i < FIRST_VALUE ? IR_T_I32 : IR_T_I64];
+    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, FIRST_VALUE + n, false);
+    char name[32];
+    snprintf(name, sizeof name, "gpujit_raise_%u", n);
+    LLVMValueRef fn = LLVMAddFunction(e->module, name, type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    static const char *const attributes[] = {"nounwind", "cold", "noinline"};
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        cg_emit_fn_attribute(e, fn, attributes[i], 0);
+
+    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, fn, ""));
+    for (uint32_t i = 0; i < 6; i++)
+        place[i] = LLVMGetParam(fn, 2 + i);
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = LLVMGetParam(fn, FIRST_VALUE + i);
+    cg_emit_fault_write(e, fn, LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), place, n, values);
+    LLVMBuildRetVoid(e->builder);
+    LLVMPositionBuilderAtEnd(e->builder, back);
+    LLVMSetCurrentDebugLocation2(e->builder, location);
+    return e->raisers[n] = fn;
+}
+
+static bool
+host_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values)
+{
+    LLVMValueRef fn = host_raiser(e, n);
+    LLVMValueRef args[8 + SP_FAULT_VALUES];
+    args[0] = host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
+                        offsetof(struct sp_block, fault));
+    args[1] = cg_emit_i32(e, site);
+    for (uint32_t i = 0; i < 3; i++) {
+        args[2 + i] = e->hidden[HOST_BLOCK_IDX + i];
+        args[5 + i] = e->hidden[HOST_THREAD + i];
+    }
+    memcpy(args + 8, values, n * sizeof *values);
+    LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(fn), fn, args, 8 + n, "");
+    cg_emit_leave(e);
+    return true;
+}
+
+static void
+host_emit_poll(struct cg_emit *e)
+{
+    LLVMValueRef cancel = host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
+                                    offsetof(struct sp_block, cancel));
+    LLVMValueRef flag = LLVMBuildLoad2(e->builder, e->types[IR_T_I32], cancel, "");
+    LLVMSetVolatile(flag, true);
+    LLVMValueRef stop = LLVMBuildICmp(e->builder, LLVMIntNE, flag, cg_emit_i32(e, 0), "");
+    LLVMBasicBlockRef leave = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
+    LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
+    LLVMBuildCondBr(e->builder, stop, leave, next);
+    LLVMPositionBuilderAtEnd(e->builder, leave);
+    cg_emit_leave(e);
+    LLVMPositionBuilderAtEnd(e->builder, next);
+}
+
+const struct cg_target cg_host = {
+    .name = "host",
+    .spaces = {0, 0, 0, 0},
+    .returns_raised = true,
+    .fill_hidden = host_fill_hidden,
+    .emit_entry = host_emit_entry,
+    .emit_sreg = host_emit_sreg,
+    .emit_math = host_emit_math,
+    .emit_raise = host_emit_raise,
+    .emit_poll = host_emit_poll,
+};

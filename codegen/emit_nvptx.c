@@ -1,0 +1,209 @@
+/* The nvptx target: kernels, special registers, libdevice, faults.
+ *
+ * Function 0 is itself the entry, a ptx_kernel whose parameters are its machine values (i1 as a
+ * byte) and, if it may raise, the fault's address. Device functions that may raise take that address
+ * as their hidden parameter, so a program without RAISE carries nothing. Indices come from special
+ * registers with ranges by the PTX ISA's limits, narrowed by launch bounds, which lets LLVM see that
+ * they are not negative. RAISE claims the fault by compare-and-swap at system scope (the record lies
+ * in the host's memory), writes it, releases it and exits; the thread's neighbours go on. A trap
+ * would be shorter, but it destroys the context. */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/internal.h"
+
+static uint32_t
+nvptx_fill_hidden(struct cg_emit *e, const struct ir_func *func, LLVMTypeRef *types)
+{
+    if (!func->may_raise || func->index == 0)
+        return 0;
+    types[0] = e->types[IR_T_PTR_GLOBAL];
+    return 1;
+}
+
+/* Launch bounds and register limits, as the attributes that become .maxntid, .minnctapersm and
+ * .maxnreg. */
+static void
+nvptx_set_bounds(struct cg_emit *e, LLVMValueRef fn)
+{
+    const struct {
+        const char *name;
+        int32_t value;
+    } bounds[] = {
+        {"nvvm.maxntid", e->options->max_threads},
+        {"nvvm.minctasm", e->options->min_blocks},
+        {"nvvm.maxnreg", e->options->max_registers},
+    };
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        if (bounds[i].value > 0) {
+            char text[16];
+            snprintf(text, sizeof text, "%d", bounds[i].value);
+            cg_emit_fn_text(e, fn, bounds[i].name, text);
+        }
+    }
+}
+
+#define NVPTX_PARAMS_B 4352u      /* before PTX 8.1 */
+#define NVPTX_PARAMS_MAX_B 32764u /* since */
+
+static bool
+nvptx_check_params(struct cg_emit *e)
+{
+    uint32_t size_B = e->artifact->params_size_B;
+    if (size_B > NVPTX_PARAMS_MAX_B) {
+        char what[64];
+        snprintf(what, sizeof what, "a kernel with %u bytes of parameters", size_B);
+        return sp_diag_set(e->diag, SP_E_TARGET_LACKS, NULL, what, "at most 32764 bytes",
+                           e->artifact->target);
+    }
+    if (size_B > NVPTX_PARAMS_B && e->ptx < 81)
+        e->ptx = 81;
+    return true;
+}
+
+/* Function 0 is declared anew, with the entry's name and its truth values as bytes. */
+static bool
+nvptx_emit_entry(struct cg_emit *e, const char *symbol)
+{
+    const struct ir_func *func = e->core->funcs.data[0];
+    struct cg_emit_func *body = &e->funcs[0];
+    LLVMTypeRef *types = SP_NEW_N(e->arena, LLVMTypeRef, func->n_params + 1);
+    uint32_t n = func->n_params;
+    for (uint32_t i = 0; i < n; i++)
+        types[i] = e->types[func->params[i].type == IR_T_I1 ? IR_T_I8 : func->params[i].type];
+    if (func->may_raise)
+        types[n++] = e->types[IR_T_PTR_GLOBAL];
+    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, n, false);
+
+    LLVMDeleteFunction(body->fn);
+    body->fn = e->entry = LLVMAddFunction(e->module, symbol, type);
+    body->type = type;
+    LLVMSetFunctionCallConv(e->entry, 71); /* ptx_kernel */
+    cg_emit_fn_attribute(e, e->entry, "nounwind", 0);
+    if (e->options->ftz)
+        cg_emit_fn_text(e, e->entry, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
+    nvptx_set_bounds(e, e->entry);
+    return nvptx_check_params(e);
+}
+
+static LLVMValueRef
+nvptx_sreg(struct cg_emit *e, const char *name, uint32_t low, uint32_t end)
+{
+    LLVMValueRef call = cg_emit_intrinsic(e, name, 0, NULL, 0, NULL);
+    unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);
+    uint64_t lower = low, upper = end;
+    LLVMAttributeRef range = LLVMCreateConstantRangeAttribute(e->context, kind, 32, &lower, &upper);
+    LLVMAddCallSiteAttribute(call, LLVMAttributeReturnIndex, range);
+    return call;
+}
+
+static LLVMValueRef
+nvptx_emit_sreg(struct cg_emit *e, enum ir_intrin id)
+{
+    /* PTX ISA, special registers: the first value and one past the last, per axis. */
+    static const struct {
+        enum ir_intrin first; /* x; y and z follow */
+        uint32_t low, end[3];
+    } limits[] = {
+        {IR_INTRIN_TID_X, 0, {1024, 1024, 64}},
+        {IR_INTRIN_CTAID_X, 0, {0x7fffffff, 65535, 65535}},
+        {IR_INTRIN_NTID_X, 1, {1025, 1025, 65}},
+        {IR_INTRIN_NCTAID_X, 1, {0x80000000, 65536, 65536}},
+    };
+    uint32_t at = (id - IR_INTRIN_TID_X) / 3, axis = (id - IR_INTRIN_TID_X) % 3;
+    uint32_t end = limits[at].end[axis], threads = (uint32_t)e->options->max_threads;
+    bool in_block = limits[at].first == IR_INTRIN_TID_X || limits[at].first == IR_INTRIN_NTID_X;
+    if (in_block && threads && threads + limits[at].low < end)
+        end = threads + limits[at].low;
+    return nvptx_sreg(e, ir_intrin_row(id)->nv, limits[at].low, end);
+}
+_Static_assert(IR_INTRIN_CTAID_X == IR_INTRIN_TID_X + 3 &&
+                   IR_INTRIN_NTID_X == IR_INTRIN_TID_X + 6 &&
+                   IR_INTRIN_NCTAID_X == IR_INTRIN_TID_X + 9,
+               "the indices stand in this order in intrin.def");
+
+static bool
+nvptx_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type,
+                LLVMTypeRef fn_type, LLVMValueRef *out)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", row->nv, type == IR_T_F32 ? "f" : "");
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+    if (!fn)
+        fn = LLVMAddFunction(e->module, name, fn_type);
+    if (!e->libdevice_user)
+        e->libdevice_user = row->path;
+    *out = fn;
+    return true;
+}
+
+/* One function per number of values: (fault, site, values...), never returns. */
+static LLVMValueRef
+nvptx_raiser(struct cg_emit *e, uint32_t n)
+{
+    if (e->raisers[n])
+        return e->raisers[n];
+    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
+    LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(e->builder);
+    LLVMSetCurrentDebugLocation2(e->builder, NULL);
+    LLVMTypeRef types[2 + SP_FAULT_VALUES] = {e->types[IR_T_PTR_GLOBAL], e->types[IR_T_I32]};
+    LLVMValueRef values[SP_FAULT_VALUES], place[6];
+    for (uint32_t i = 0; i < n; i++)
+        types[2 + i] = e->types[IR_T_I64];
+    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, 2 + n, false);
+    char name[32];
+    snprintf(name, sizeof name, "gpujit_raise_%u", n);
+    LLVMValueRef fn = LLVMAddFunction(e->module, name, type);
+    LLVMSetLinkage(fn, LLVMInternalLinkage);
+    static const char *const attributes[] = {"nounwind", "noreturn", "cold", "noinline"};
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        cg_emit_fn_attribute(e, fn, attributes[i], 0);
+
+    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, fn, ""));
+    for (uint32_t i = 0; i < 3; i++) {
+        place[i] = nvptx_emit_sreg(e, IR_INTRIN_CTAID_X + i);
+        place[3 + i] = nvptx_emit_sreg(e, IR_INTRIN_TID_X + i);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = LLVMGetParam(fn, 2 + i);
+    cg_emit_fault_write(e, fn, LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), place, n, values);
+    LLVMTypeRef none = LLVMFunctionType(e->types[IR_T_VOID], NULL, 0, false);
+    LLVMValueRef leave = LLVMGetInlineAsm(none, "exit;", 5, "", 0, true, false,
+                                          LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(e->builder, none, leave, NULL, 0, "");
+    LLVMBuildUnreachable(e->builder);
+    LLVMPositionBuilderAtEnd(e->builder, back);
+    LLVMSetCurrentDebugLocation2(e->builder, location);
+    return e->raisers[n] = fn;
+}
+
+static bool
+nvptx_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values)
+{
+    LLVMValueRef fn = nvptx_raiser(e, n);
+    LLVMValueRef args[2 + SP_FAULT_VALUES] = {NULL, cg_emit_i32(e, site)};
+    args[0] = e->func->index ? e->hidden[0] : LLVMGetParam(e->entry, e->func->n_params);
+    memcpy(args + 2, values, n * sizeof *values);
+    LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(fn), fn, args, 2 + n, "");
+    LLVMBuildUnreachable(e->builder);
+    return true;
+}
+
+/* A kernel on a GPU cannot be cancelled. */
+static void
+nvptx_emit_poll(struct cg_emit *e)
+{
+    (void)e;
+}
+
+const struct cg_target cg_nvptx = {
+    .name = "nvptx",
+    .spaces = {0, 1, 3, 5},
+    .returns_raised = false,
+    .fill_hidden = nvptx_fill_hidden,
+    .emit_entry = nvptx_emit_entry,
+    .emit_sreg = nvptx_emit_sreg,
+    .emit_math = nvptx_emit_math,
+    .emit_raise = nvptx_emit_raise,
+    .emit_poll = nvptx_emit_poll,
+};

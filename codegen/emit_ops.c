@@ -1,0 +1,460 @@
+/* CORE operations to LLVM instructions: one flat switch.
+ *
+ * In: an instruction whose operands have been emitted. Out: its value in `e->values`, or LLVM
+ * instructions at the builder. The flags nsw and fast-math appear only where the operation's meaning
+ * in ops.def allows them; no instruction ever carries `contract`, so LLVM fuses nothing. Addresses
+ * are computed without `inbounds`: a PTRADD may point anywhere until it is used. i1 is a byte in
+ * memory. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/internal.h"
+
+/* ---- Helpers ---- */
+
+LLVMValueRef
+cg_emit_i32(struct cg_emit *e, uint64_t value)
+{
+    return LLVMConstInt(e->types[IR_T_I32], value, false);
+}
+
+LLVMValueRef
+cg_emit_i64(struct cg_emit *e, uint64_t value)
+{
+    return LLVMConstInt(e->types[IR_T_I64], value, false);
+}
+
+LLVMValueRef
+cg_emit_intrinsic(struct cg_emit *e, const char *name, uint32_t n_types, LLVMTypeRef *types,
+                  uint32_t n_args, LLVMValueRef *args)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    assert(id && "the name of an LLVM intrinsic is wrong");
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(e->module, id, types, n_types);
+    return LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(fn), fn, args, n_args, "");
+}
+
+void
+cg_emit_fn_attribute(struct cg_emit *e, LLVMValueRef fn, const char *name, uint64_t value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    assert(kind && "the name of an LLVM attribute is wrong");
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(e->context, kind, value));
+}
+
+void
+cg_emit_fn_text(struct cg_emit *e, LLVMValueRef fn, const char *name, const char *value)
+{
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(e->context, name, (unsigned)strlen(name),
+                                                      value, (unsigned)strlen(value)));
+}
+
+void
+cg_emit_leave(struct cg_emit *e)
+{
+    struct cg_emit_func *this = e->this;
+    if (!this->n_fields) {
+        LLVMBuildRetVoid(e->builder);
+    } else if (this->n_fields == 1) {
+        LLVMBuildRet(e->builder, LLVMConstAllOnes(this->ret));
+    } else {
+        LLVMValueRef value = LLVMGetPoison(this->ret);
+        value = LLVMBuildInsertValue(e->builder, value, LLVMConstAllOnes(e->types[IR_T_I1]), 0, "");
+        LLVMBuildRet(e->builder, value);
+    }
+}
+
+void
+cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVMValueRef site,
+                    LLVMValueRef *place, uint32_t n, LLVMValueRef *values)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef byte = e->types[IR_T_I8];
+    LLVMBasicBlockRef claimed = LLVMAppendBasicBlockInContext(e->context, fn, "claimed");
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, fn, "after");
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(b, fault, cg_emit_i32(e, 0), cg_emit_i32(e, 1),
+                                               LLVMAtomicOrderingMonotonic,
+                                               LLVMAtomicOrderingMonotonic, false);
+    LLVMBuildCondBr(b, LLVMBuildExtractValue(b, pair, 1, ""), claimed, after);
+    LLVMPositionBuilderAtEnd(b, claimed);
+
+    struct field {
+        size_t offset_B;
+        LLVMValueRef value;
+    } fields[7 + SP_FAULT_VALUES];
+    uint32_t n_fields = 0;
+    fields[n_fields++] = (struct field){offsetof(struct sp_fault, site), site};
+    for (uint32_t i = 0; i < 6; i++) {
+        size_t base_B = i < 3 ? offsetof(struct sp_fault, block) : offsetof(struct sp_fault, thread);
+        fields[n_fields++] = (struct field){base_B + i % 3 * sizeof(uint32_t), place[i]};
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        size_t offset_B = offsetof(struct sp_fault, values) + i * sizeof(int64_t);
+        fields[n_fields++] = (struct field){offset_B, values[i]};
+    }
+    for (uint32_t i = 0; i < n_fields; i++) {
+        LLVMValueRef offset = cg_emit_i64(e, fields[i].offset_B);
+        LLVMBuildStore(b, fields[i].value, LLVMBuildGEP2(b, byte, fault, &offset, 1, ""));
+    }
+    LLVMValueRef done = LLVMBuildStore(b, cg_emit_i32(e, 2), fault);
+    LLVMSetOrdering(done, LLVMAtomicOrderingRelease);
+    LLVMSetAlignment(done, 4);
+    LLVMBuildBr(b, after);
+    LLVMPositionBuilderAtEnd(b, after);
+}
+
+/* ---- Operations ---- */
+
+static bool
+ops_bad(struct cg_emit *e, ir_ref ref, const char *why)
+{
+    struct sp_src where = ir_insn_src(e->func, ref);
+    return sp_diag_set(e->diag, SP_E_IR_INVALID, &where, e->func->name, why);
+}
+
+static LLVMValueRef
+ops_const(struct cg_emit *e, const struct ir_insn *insn)
+{
+    const struct ir_const_info *info = ir_const_info(e->core, insn->imm);
+    LLVMTypeRef type = e->types[insn->type];
+    bool is_float = info->kind == IR_C_FLOAT ||
+                    (info->kind == IR_C_TYPED &&
+                     ir_scalar_row(info->scalar)->class == IR_CLASS_FLOAT);
+    if (insn->type == IR_T_F32 || insn->type == IR_T_F64)
+        return LLVMConstReal(type, is_float ? info->f : (double)info->i);
+    if (insn->type >= IR_T_PTR)
+        return LLVMConstIntToPtr(cg_emit_i64(e, info->u), type);
+    return LLVMConstInt(type, info->u, true);
+}
+
+/* A kernel's own truth values arrive as bytes. */
+static LLVMValueRef
+ops_param(struct cg_emit *e, const struct ir_insn *insn)
+{
+    LLVMValueRef value = LLVMGetParam(e->this->fn, e->this->n_hidden + insn->imm);
+    if (insn->type == IR_T_I1 && LLVMTypeOf(value) != e->types[IR_T_I1])
+        value = LLVMBuildICmp(e->builder, LLVMIntNE, value, LLVMConstNull(LLVMTypeOf(value)), "");
+    return value;
+}
+
+static LLVMValueRef
+ops_bitcast(struct cg_emit *e, LLVMValueRef a, ir_type from, ir_type to)
+{
+    LLVMTypeRef type = e->types[to];
+    bool from_ptr = from >= IR_T_PTR, to_ptr = to >= IR_T_PTR;
+    if (e->types[from] == type)
+        return a;
+    if (from_ptr && to_ptr)
+        return LLVMBuildAddrSpaceCast(e->builder, a, type, "");
+    if (from_ptr)
+        return LLVMBuildPtrToInt(e->builder, a, type, "");
+    if (to_ptr)
+        return LLVMBuildIntToPtr(e->builder, a, type, "");
+    return LLVMBuildBitCast(e->builder, a, type, "");
+}
+
+static LLVMValueRef
+ops_load(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef address)
+{
+    bool truth = insn->type == IR_T_I1;
+    LLVMTypeRef type = e->types[truth ? IR_T_I8 : insn->type];
+    LLVMValueRef value = LLVMBuildLoad2(e->builder, type, address, "");
+    LLVMSetAlignment(value, 1u << insn->imm);
+    if (truth)
+        value = LLVMBuildICmp(e->builder, LLVMIntNE, value, LLVMConstNull(type), "");
+    return value;
+}
+
+static void
+ops_store(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef address, LLVMValueRef value)
+{
+    if (LLVMTypeOf(value) == e->types[IR_T_I1])
+        value = LLVMBuildZExt(e->builder, value, e->types[IR_T_I8], "");
+    LLVMSetAlignment(LLVMBuildStore(e->builder, value, address), 1u << insn->imm);
+}
+
+static LLVMValueRef
+ops_atomic(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args)
+{
+    LLVMAtomicRMWBinOp op =
+        insn->imm == IR_ATOMIC_FADD ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
+    /* The host's one scope is the system's. */
+    unsigned scope = LLVMGetSyncScopeID(e->context, e->arch.sm ? "device" : "", e->arch.sm ? 6 : 0);
+    return LLVMBuildAtomicRMWSyncScope(e->builder, op, args[0], args[1],
+                                       LLVMAtomicOrderingMonotonic, scope);
+}
+
+/* Intrinsics of LLVM on one float or integer type. */
+static LLVMValueRef
+ops_unary(struct cg_emit *e, const char *name, uint32_t n, LLVMValueRef *args)
+{
+    LLVMTypeRef type = LLVMTypeOf(args[0]);
+    return cg_emit_intrinsic(e, name, 1, &type, n, args);
+}
+
+static LLVMValueRef
+ops_approx(const struct cg_emit *e, LLVMValueRef value, bool wanted)
+{
+    if (wanted && LLVMTypeOf(value) == e->types[IR_T_F32] && LLVMIsAInstruction(value))
+        LLVMSetFastMathFlags(value, LLVMFastMathApproxFunc);
+    return value;
+}
+
+static LLVMValueRef
+ops_convert_sat(struct cg_emit *e, const char *name, ir_type to, LLVMValueRef *args)
+{
+    LLVMTypeRef types[2] = {e->types[to], LLVMTypeOf(args[0])};
+    return cg_emit_intrinsic(e, name, 2, types, 1, args);
+}
+
+static bool
+ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRef *args,
+           LLVMValueRef *out)
+{
+    if (insn->imm == IR_INTRIN_NONE || insn->imm >= IR_N_INTRINS)
+        return ops_bad(e, ref, "an intrinsic with an unknown number");
+    const struct ir_intrin_row *row = ir_intrin_row(insn->imm);
+    if (e->arch.sm && row->sm > e->arch.sm) {
+        struct sp_src where = ir_insn_src(e->func, ref);
+        char needs[32], target[16];
+        snprintf(needs, sizeof needs, "sm_%u", row->sm);
+        snprintf(target, sizeof target, "sm_%u", e->arch.sm);
+        return sp_diag_set(e->diag, SP_E_TARGET_LACKS, &where, row->path, needs, target);
+    }
+    if (row->ptx > e->ptx)
+        e->ptx = row->ptx;
+    if (row->rule == IR_RULE_SREG) {
+        LLVMValueRef value = e->target->emit_sreg(e, insn->imm);
+        *out = insn->type == IR_T_I64 ? LLVMBuildZExt(e->builder, value, e->types[IR_T_I64], "")
+                                      : value;
+        return true;
+    }
+    if (!*row->nv || !*row->host || (insn->type != IR_T_F32 && insn->type != IR_T_F64))
+        return ops_bad(e, ref, "an intrinsic that has no callee");
+    LLVMTypeRef types[4];
+    if (insn->n_args > 4)
+        return ops_bad(e, ref, "an intrinsic with too many operands");
+    for (uint32_t i = 0; i < insn->n_args; i++)
+        types[i] = LLVMTypeOf(args[i]);
+    LLVMTypeRef fn_type = LLVMFunctionType(e->types[insn->type], types, insn->n_args, false);
+    LLVMValueRef fn;
+    if (!e->target->emit_math(e, row, insn->type, fn_type, &fn))
+        return false;
+    if (LLVMGlobalGetValueType(fn) != fn_type)
+        return ops_bad(e, ref, "one function with two types");
+    *out = LLVMBuildCall2(e->builder, fn_type, fn, args, insn->n_args, "");
+    return true;
+}
+
+/* ---- Calls and returns ---- */
+
+/* After a call that may have raised: leaves this function too, or goes on in a new block. */
+static void
+ops_leave_if(struct cg_emit *e, LLVMValueRef raised, uint32_t block)
+{
+    LLVMBasicBlockRef leave = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
+    LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
+    LLVMBuildCondBr(e->builder, raised, leave, next);
+    LLVMPositionBuilderAtEnd(e->builder, leave);
+    cg_emit_leave(e);
+    LLVMPositionBuilderAtEnd(e->builder, next);
+    e->ends[block] = next;
+}
+
+static LLVMValueRef
+ops_field(struct cg_emit *e, const struct cg_emit_func *callee, LLVMValueRef call, uint32_t i)
+{
+    return callee->n_fields == 1 ? call : LLVMBuildExtractValue(e->builder, call, i, "");
+}
+
+static bool
+ops_call(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRef *args)
+{
+    if (insn->imm == 0 || insn->imm >= e->core->funcs.len)
+        return ops_bad(e, ref, "a call of a function that cannot be called");
+    const struct ir_func *func = e->core->funcs.data[insn->imm];
+    const struct cg_emit_func *callee = &e->funcs[insn->imm];
+    if (func->n_params != insn->n_args)
+        return ops_bad(e, ref, "a call with the wrong number of operands");
+    LLVMValueRef *all = SP_NEW_N(e->arena, LLVMValueRef, callee->n_hidden + insn->n_args + 1);
+    for (uint32_t i = 0; i < callee->n_hidden; i++)
+        all[i] = e->hidden[i];
+    memcpy(all + callee->n_hidden, args, insn->n_args * sizeof *args);
+    LLVMValueRef call = LLVMBuildCall2(e->builder, callee->type, callee->fn, all,
+                                       callee->n_hidden + insn->n_args, "");
+    e->calls[ref] = call;
+    if (callee->returns_raised)
+        ops_leave_if(e, ops_field(e, callee, call, 0), insn->block);
+    if (func->n_results)
+        e->values[ref] = ops_field(e, callee, call, callee->returns_raised);
+    return true;
+}
+
+static bool
+ops_result(struct cg_emit *e, ir_ref ref, ir_ref call, uint32_t i)
+{
+    const struct ir_insn *insn = ir_insn(e->func, call);
+    if (insn->op != IR_CALLF || i >= e->core->funcs.data[insn->imm]->n_results)
+        return ops_bad(e, ref, "a result that is not there");
+    const struct cg_emit_func *callee = &e->funcs[insn->imm];
+    e->values[ref] = ops_field(e, callee, e->calls[call], i + callee->returns_raised);
+    return true;
+}
+
+static bool
+ops_ret(struct cg_emit *e, ir_ref ref, uint32_t n, LLVMValueRef *args)
+{
+    struct cg_emit_func *this = e->this;
+    if (n != e->func->n_results)
+        return ops_bad(e, ref, "a return with the wrong number of values");
+    LLVMValueRef ok = LLVMConstNull(e->types[IR_T_I1]);
+    if (!this->n_fields) {
+        LLVMBuildRetVoid(e->builder);
+    } else if (this->n_fields == 1) {
+        LLVMBuildRet(e->builder, this->returns_raised ? ok : args[0]);
+    } else {
+        LLVMValueRef value = LLVMGetPoison(this->ret);
+        unsigned field = 0;
+        if (this->returns_raised)
+            value = LLVMBuildInsertValue(e->builder, value, ok, field++, "");
+        for (uint32_t i = 0; i < n; i++)
+            value = LLVMBuildInsertValue(e->builder, value, args[i], field++, "");
+        LLVMBuildRet(e->builder, value);
+    }
+    return true;
+}
+
+static void
+ops_br(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef condition)
+{
+    const struct ir_block *block = &e->func->blocks.data[insn->block];
+    LLVMBasicBlockRef no = e->doubles[insn->block];
+    LLVMBuildCondBr(e->builder, condition, e->blocks[block->succ[0]],
+                    no ? no : e->blocks[block->succ[1]]);
+}
+
+static bool
+ops_raise(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRef *args)
+{
+    if (insn->imm >= e->core->sites.len || insn->n_args > SP_FAULT_VALUES)
+        return ops_bad(e, ref, "a raise whose site or values are not there");
+    return e->target->emit_raise(e, insn->imm, insn->n_args, args);
+}
+
+static const LLVMIntPredicate ops_icmp[IR_N_ICMPS] = {
+    [IR_ICMP_EQ] = LLVMIntEQ,   [IR_ICMP_NE] = LLVMIntNE,   [IR_ICMP_SLT] = LLVMIntSLT,
+    [IR_ICMP_SLE] = LLVMIntSLE, [IR_ICMP_SGT] = LLVMIntSGT, [IR_ICMP_SGE] = LLVMIntSGE,
+    [IR_ICMP_ULT] = LLVMIntULT, [IR_ICMP_ULE] = LLVMIntULE, [IR_ICMP_UGT] = LLVMIntUGT,
+    [IR_ICMP_UGE] = LLVMIntUGE,
+};
+static const LLVMRealPredicate ops_fcmp[IR_N_FCMPS] = {
+    [IR_FCMP_OEQ] = LLVMRealOEQ, [IR_FCMP_UNE] = LLVMRealUNE, [IR_FCMP_OLT] = LLVMRealOLT,
+    [IR_FCMP_OLE] = LLVMRealOLE, [IR_FCMP_OGT] = LLVMRealOGT, [IR_FCMP_OGE] = LLVMRealOGE,
+    [IR_FCMP_UNO] = LLVMRealUNO, [IR_FCMP_ONE] = LLVMRealONE,
+};
+
+/* Operations whose value is one LLVM instruction or intrinsic; NULL: not one of them. */
+static LLVMValueRef
+ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValueRef *a)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = e->types[insn->type];
+    switch (insn->op) {
+    case IR_ADD: return LLVMBuildAdd(b, a[0], a[1], "");
+    case IR_ADD_NSW: return LLVMBuildNSWAdd(b, a[0], a[1], "");
+    case IR_SUB: return LLVMBuildSub(b, a[0], a[1], "");
+    case IR_MUL: return LLVMBuildMul(b, a[0], a[1], "");
+    case IR_SDIV: return LLVMBuildSDiv(b, a[0], a[1], "");
+    case IR_UDIV: return LLVMBuildUDiv(b, a[0], a[1], "");
+    case IR_SREM: return LLVMBuildSRem(b, a[0], a[1], "");
+    case IR_UREM: return LLVMBuildURem(b, a[0], a[1], "");
+    case IR_AND: return LLVMBuildAnd(b, a[0], a[1], "");
+    case IR_OR: return LLVMBuildOr(b, a[0], a[1], "");
+    case IR_XOR: return LLVMBuildXor(b, a[0], a[1], "");
+    case IR_SHL: return LLVMBuildShl(b, a[0], a[1], "");
+    case IR_LSHR: return LLVMBuildLShr(b, a[0], a[1], "");
+    case IR_ASHR: return LLVMBuildAShr(b, a[0], a[1], "");
+    case IR_ICMP: return LLVMBuildICmp(b, ops_icmp[insn->imm], a[0], a[1], "");
+    case IR_CTPOP: return ops_unary(e, "llvm.ctpop", 1, a);
+    case IR_CTLZ:
+        return ops_unary(e, "llvm.ctlz", 2,
+                         (LLVMValueRef[]){a[0], LLVMConstNull(e->types[IR_T_I1])});
+    case IR_FADD: return LLVMBuildFAdd(b, a[0], a[1], "");
+    case IR_FSUB: return LLVMBuildFSub(b, a[0], a[1], "");
+    case IR_FMUL: return LLVMBuildFMul(b, a[0], a[1], "");
+    case IR_FDIV:
+        return ops_approx(e, LLVMBuildFDiv(b, a[0], a[1], ""), e->options->approx_div);
+    case IR_FNEG: return LLVMBuildFNeg(b, a[0], "");
+    case IR_FMA: return ops_unary(e, "llvm.fma", 3, a);
+    case IR_FSQRT:
+        return ops_approx(e, ops_unary(e, "llvm.sqrt", 1, a), e->options->approx_sqrt);
+    case IR_FABS: return ops_unary(e, "llvm.fabs", 1, a);
+    case IR_FFLOOR: return ops_unary(e, "llvm.floor", 1, a);
+    case IR_FCEIL: return ops_unary(e, "llvm.ceil", 1, a);
+    case IR_FTRUNC: return ops_unary(e, "llvm.trunc", 1, a);
+    case IR_FRINT: return ops_unary(e, "llvm.roundeven", 1, a);
+    case IR_FCOPYSIGN: return ops_unary(e, "llvm.copysign", 2, a);
+    case IR_FCMP: return LLVMBuildFCmp(b, ops_fcmp[insn->imm], a[0], a[1], "");
+    case IR_SEXT: return LLVMBuildSExt(b, a[0], type, "");
+    case IR_ZEXT: return LLVMBuildZExt(b, a[0], type, "");
+    case IR_TRUNC: return LLVMBuildTrunc(b, a[0], type, "");
+    case IR_SITOFP: return LLVMBuildSIToFP(b, a[0], type, "");
+    case IR_UITOFP: return LLVMBuildUIToFP(b, a[0], type, "");
+    case IR_FPTOSI_SAT: return ops_convert_sat(e, "llvm.fptosi.sat", insn->type, a);
+    case IR_FPTOUI_SAT: return ops_convert_sat(e, "llvm.fptoui.sat", insn->type, a);
+    case IR_FPEXT: return LLVMBuildFPExt(b, a[0], type, "");
+    case IR_FPTRUNC: return LLVMBuildFPTrunc(b, a[0], type, "");
+    case IR_BITCAST: return ops_bitcast(e, a[0], from, insn->type);
+    case IR_SELECT: return LLVMBuildSelect(b, a[0], a[1], a[2], "");
+    case IR_PTRADD: return LLVMBuildGEP2(b, e->types[IR_T_I8], a[0], &a[1], 1, "");
+    case IR_LOAD: return ops_load(e, insn, a[0]);
+    case IR_ATOMIC: return ops_atomic(e, insn, a);
+    case IR_CONST: return ops_const(e, insn);
+    case IR_PARAM: return ops_param(e, insn);
+    default: return NULL;
+    }
+}
+
+/* The operands' values; a CALLF stands for its first result. */
+static LLVMValueRef *
+ops_operands(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn)
+{
+    LLVMValueRef *values = SP_NEW_N(e->arena, LLVMValueRef, insn->n_args + 1);
+    const ir_ref *args = ir_args(e->func, ref);
+    for (uint32_t i = 0; i < insn->n_args; i++)
+        values[i] = e->values[args[i]];
+    return values;
+}
+
+bool
+cg_emit_insn(struct cg_emit *e, ir_ref ref)
+{
+    const struct ir_insn *insn = ir_insn(e->func, ref);
+    const struct ir_block *block = &e->func->blocks.data[insn->block];
+    if (insn->op == IR_PHI) {
+        e->values[ref] = LLVMBuildPhi(e->builder, e->types[insn->type], "");
+        return true;
+    }
+    LLVMValueRef *args = ops_operands(e, ref, insn);
+    ir_type from = insn->n_args ? ir_insn(e->func, ir_arg(e->func, ref, 0))->type : IR_T_NONE;
+    if (ir_op_row(insn->op)->flags & IR_TERM)
+        e->ends[insn->block] = LLVMGetInsertBlock(e->builder);
+    switch (insn->op) {
+    case IR_STORE: ops_store(e, insn, args[0], args[1]); return true;
+    case IR_CALLF: return ops_call(e, ref, insn, args);
+    case IR_RESULT: return ops_result(e, ref, ir_arg(e->func, ref, 0), insn->imm);
+    case IR_INTRIN: return ops_intrin(e, ref, insn, args, &e->values[ref]);
+    case IR_POLL: e->target->emit_poll(e); return true;
+    case IR_RAISE: return ops_raise(e, ref, insn, args);
+    case IR_JUMP: LLVMBuildBr(e->builder, e->blocks[block->succ[0]]); return true;
+    case IR_BR: ops_br(e, insn, args[0]); return true;
+    case IR_RET: return ops_ret(e, ref, insn->n_args, args);
+    case IR_UNREACHABLE: LLVMBuildUnreachable(e->builder); return true;
+    default: break;
+    }
+    e->values[ref] = ops_simple(e, insn, from, args);
+    return e->values[ref] || ops_bad(e, ref, "an operation of the wrong phase");
+}

@@ -1,0 +1,180 @@
+/* What codegen's own files share: LLVM state, the emitter's context, the two targets. */
+#ifndef CG_INTERNAL_H
+#define CG_INTERNAL_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
+#include <pthread.h>
+
+#include "codegen/cg.h"
+
+#define CG_LAST_PTX 90 /* the newest version that LLVM 22 writes */
+
+/* ---- State ---- */
+
+/* A target machine is used by one thread at a time and goes back to the state's pool. */
+struct cg_machine {
+    struct cg_machine *next;
+    LLVMTargetMachineRef machine;
+    char *triple, *layout;
+    uint16_t sm, ptx;
+    int32_t opt_level;
+};
+
+/* libdevice of one path, read once. */
+struct cg_library {
+    struct cg_library *next;
+    char *path;
+    char *data;
+    size_t size_B;
+    struct sp_digest digest;
+};
+
+struct cg_state {
+    pthread_mutex_t lock; /* guards everything below */
+    struct cg_machine *machines;
+    struct cg_library *libraries;
+    char **folders;
+    uint32_t n_folders;
+    char *triple, *cpu, *features; /* the host's; set at the first use */
+};
+
+SP_MUST_CHECK bool cg_machine_take(struct cg_state *state, struct cg_arch arch, uint16_t ptx,
+                                   int32_t opt_level, struct cg_machine **out,
+                                   struct sp_diag *diag);
+void cg_machine_give(struct cg_state *state, struct cg_machine *machine);
+/* Fills `triple`, `cpu` and `features`. */
+void cg_state_ask_host(struct cg_state *state);
+
+/* ---- libdevice ---- */
+
+/* `needed_by`: the function's name for the message. */
+SP_MUST_CHECK bool cg_libdevice_get(struct cg_state *state, const char *option,
+                                    const char *needed_by, const struct cg_library **out,
+                                    struct sp_diag *diag);
+
+/* ---- Emission ---- */
+
+#define CG_MAX_HIDDEN 13
+
+/* How a CORE function looks to LLVM: hidden parameters first, then its own; it returns a status if
+ * `returns_raised`, then its results; none: void, one: itself, several: a structure. */
+struct cg_emit_func {
+    LLVMValueRef fn;
+    LLVMTypeRef type;
+    LLVMTypeRef ret;
+    uint32_t n_hidden;
+    uint32_t n_fields;
+    bool returns_raised;
+};
+
+struct cg_emit {
+    struct cg_state *state;
+    struct sp_arena *arena;
+    struct sp_diag *diag;
+    const struct cg_request *request;
+    const struct cg_options *options;
+    const struct cg_target *target;
+    const struct ir_module *core;
+    struct artifact *artifact;
+    struct cg_arch arch;
+    uint16_t ptx; /* the lowest version that everything emitted so far needs */
+
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder;
+    LLVMTypeRef types[IR_N_FIXED_TYPES];
+    struct cg_emit_func *funcs;
+    LLVMValueRef entry;
+    LLVMValueRef raisers[SP_FAULT_VALUES + 1]; /* by number of values; made when needed */
+    const char *libdevice_user; /* first function called in libdevice, or NULL */
+
+    /* the function being emitted */
+    const struct ir_func *func;
+    struct cg_emit_func *this;
+    LLVMValueRef *values;       /* by ir_ref; of a CALLF the first result */
+    LLVMValueRef *calls;        /* by ir_ref: what a CALLF returns */
+    LLVMBasicBlockRef *blocks;  /* where a block starts; NULL: unreachable */
+    LLVMBasicBlockRef *ends;    /* the LLVM block that holds its terminator */
+    LLVMBasicBlockRef *doubles; /* of a BR with equal successors: the block of the second edge */
+    LLVMValueRef hidden[CG_MAX_HIDDEN];
+
+    /* line tables */
+    LLVMDIBuilderRef di;
+    LLVMMetadataRef di_unit, di_type;
+    struct sp_map di_files;
+    SP_VEC(LLVMMetadataRef) di_file_nodes;
+    LLVMMetadataRef di_scope;
+};
+
+struct cg_target {
+    const char *name;
+    uint8_t spaces[4]; /* LLVM's address space of ptr, ptr.global, ptr.shared, ptr.local */
+    bool returns_raised; /* functions that may raise tell their caller */
+    /* Types of the hidden parameters of a function; returns how many. */
+    uint32_t (*fill_hidden)(struct cg_emit *e, const struct ir_func *func, LLVMTypeRef *types);
+    /* Declares function 0 and, if that is not the artifact's entry itself, the entry. Sets `e->entry`. */
+    bool (*emit_entry)(struct cg_emit *e, const char *symbol);
+    /* The 32-bit index or size that a SREG row names. */
+    LLVMValueRef (*emit_sreg)(struct cg_emit *e, enum ir_intrin id);
+    /* The callee of a row that names a function of floats; `type` is the result's. */
+    bool (*emit_math)(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type,
+                      LLVMTypeRef fn_type, LLVMValueRef *out);
+    /* Writes the fault and ends the thread or returns; the block is complete after it. */
+    bool (*emit_raise)(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values);
+    void (*emit_poll)(struct cg_emit *e);
+};
+extern const struct cg_target cg_nvptx, cg_host;
+
+/* Fills `e->module` from `e->core`. The caller has made context, module and builder. */
+SP_MUST_CHECK bool cg_emit(struct cg_emit *e);
+SP_MUST_CHECK bool cg_emit_insn(struct cg_emit *e, ir_ref ref);
+
+/* Helpers of both targets, emit_ops.c. */
+LLVMValueRef cg_emit_i32(struct cg_emit *e, uint64_t value);
+LLVMValueRef cg_emit_i64(struct cg_emit *e, uint64_t value);
+/* A call of an LLVM intrinsic; `types` are those it is overloaded on. */
+LLVMValueRef cg_emit_intrinsic(struct cg_emit *e, const char *name, uint32_t n_types,
+                               LLVMTypeRef *types, uint32_t n_args, LLVMValueRef *args);
+void cg_emit_fn_attribute(struct cg_emit *e, LLVMValueRef fn, const char *name, uint64_t value);
+void cg_emit_fn_text(struct cg_emit *e, LLVMValueRef fn, const char *name, const char *value);
+/* Returns with the status "raised" from a function; for kernels just returns. */
+void cg_emit_leave(struct cg_emit *e);
+/* The body of a raiser, past its entry: claims the fault and writes it if it was free; leaves the
+ * builder in the block that comes afterwards. `place`: block and thread indices, six. */
+void cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVMValueRef site,
+                         LLVMValueRef *place, uint32_t n, LLVMValueRef *values);
+
+/* Line tables, lineinfo.c; nothing is done when the option is off. */
+void cg_lineinfo_begin(struct cg_emit *e);
+void cg_lineinfo_func(struct cg_emit *e, const struct ir_func *func, LLVMValueRef fn);
+void cg_lineinfo_insn(struct cg_emit *e, ir_ref ref);
+void cg_lineinfo_end(struct cg_emit *e);
+
+/* ---- Steps of a compilation: their times and dumps, compile_core.c ---- */
+
+struct cg_steps {
+    const struct cg_request *request;
+    struct cg_times *times; /* may be NULL */
+    uint64_t since;
+};
+struct cg_steps cg_steps_begin(const struct cg_request *request, struct cg_times *times);
+/* A stage is done: its time ends, its text is dumped if wanted. */
+void cg_steps_typed(struct cg_steps *steps, const struct ir_typed *typed);
+void cg_steps_core(struct cg_steps *steps, const struct ir_module *core, enum cg_stage stage);
+
+/* ---- After emission ---- */
+
+/* Links what the module calls in libdevice, resolves __nvvm_reflect. link.c */
+SP_MUST_CHECK bool cg_link_libdevice(struct cg_emit *e, const struct cg_machine *machine);
+/* LLVM's passes. finish.c */
+SP_MUST_CHECK bool cg_finish_passes(struct cg_emit *e, const struct cg_machine *machine);
+/* Machine code into the artifact; `assembly` (may be NULL) gets the host's as text. finish.c */
+SP_MUST_CHECK bool cg_finish_code(struct cg_emit *e, const struct cg_machine *machine,
+                                  struct sp_str *assembly);
+SP_MUST_CHECK bool cg_finish_verify(struct cg_emit *e, const char *when);
+/* Fills the artifact's parameters from the request and function 0. params.c */
+SP_MUST_CHECK bool cg_params_fill(struct cg_emit *e);
+
+#endif
