@@ -1,0 +1,223 @@
+/* signature: "int, float32[:, ::1]" to argument types and back. The grammar is in docs/ir.md.
+ *
+ * A recursive descent over the characters. Besides our own names the short ones of NumPy and Numba
+ * are taken ("i4", "f8", "double"), and Numba's outer form "void(...)". Printing gives the canonical
+ * spelling, which parses to the same types. An error says what is wrong and at which character.
+ * Alignment is the element's own: a signature knows nothing of addresses. */
+#include "ir/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SIGNATURE_MAX_ARGS 1024
+
+static const struct {
+    const char *name;
+    ir_type scalar;
+} aliases[] = {
+    {"b1", IR_T_BOOL},      {"boolean", IR_T_BOOL}, {"i1", IR_T_INT8},    {"i2", IR_T_INT16},
+    {"i4", IR_T_INT32},     {"i8", IR_T_INT64},     {"u1", IR_T_UINT8},   {"u2", IR_T_UINT16},
+    {"u4", IR_T_UINT32},    {"u8", IR_T_UINT64},    {"f4", IR_T_FLOAT32}, {"f8", IR_T_FLOAT64},
+    {"intc", IR_T_INT32},   {"uintc", IR_T_UINT32}, {"intp", IR_T_INT64}, {"uintp", IR_T_UINT64},
+    {"double", IR_T_FLOAT64},
+};
+
+struct signature {
+    const char *text, *at;
+    struct sp_diag *diag;
+};
+
+static bool
+signature_fail(const struct signature *s, const char *at, const char *format, ...)
+{
+    char text[200];
+    size_t len;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text - 40, format, args);
+    va_end(args);
+    len = strlen(text);
+    snprintf(text + len, sizeof text - len, " (at character %d)", (int)(at - s->text) + 1);
+    return sp_diag_set(s->diag, SP_E_BAD_SIGNATURE, NULL, s->text, text);
+}
+
+static void
+skip_blank(struct signature *s)
+{
+    s->at += strspn(s->at, " \t\r\n");
+}
+
+static bool
+take(struct signature *s, const char *token)
+{
+    skip_blank(s);
+    size_t len = strlen(token);
+    if (strncmp(s->at, token, len) != 0)
+        return false;
+    s->at += len;
+    return true;
+}
+
+/* The word at the cursor, which stays; its length. */
+static size_t
+word_len(struct signature *s)
+{
+    skip_blank(s);
+    return strspn(s->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+}
+
+static bool
+parse_scalar(struct signature *s, ir_type *out)
+{
+    size_t len = word_len(s);
+    if (!len && !*s->at)
+        return signature_fail(s, s->at, "a type is missing");
+    if (!len)
+        return signature_fail(s, s->at, "a type must stand here, not '%c'", *s->at);
+    ir_type type = ir_scalar_by_name(s->at, len);
+    for (size_t i = 0; !type && i < sizeof aliases / sizeof *aliases; i++)
+        if (strlen(aliases[i].name) == len && memcmp(aliases[i].name, s->at, len) == 0)
+            type = aliases[i].scalar;
+    if (!type) {
+        signature_fail(s, s->at, "unknown type '%.*s'", (int)(len < 40 ? len : 40), s->at);
+        return sp_diag_hint(s->diag, "types are bool, int, int8 to int64, uint8 to uint64, float, "
+                                     "float32, float64, and arrays of them such as float32[:]");
+    }
+    s->at += len;
+    *out = type;
+    return true;
+}
+
+/* After '['. Sets rank and layout. */
+static bool
+parse_axes(struct signature *s, struct ir_argtype *arg)
+{
+    uint32_t dense = UINT32_MAX; /* the axis marked ::1 */
+    const char *dense_at = NULL;
+    uint32_t rank = 0;
+    do {
+        if (rank == IR_MAX_RANK)
+            return signature_fail(s, s->at, "more than %d dimensions", IR_MAX_RANK);
+        skip_blank(s);
+        const char *at = s->at;
+        if (take(s, "::")) {
+            if (!take(s, "1"))
+                return signature_fail(s, s->at, "'::1' is the only step");
+            if (dense != UINT32_MAX)
+                return signature_fail(s, at, "a second '::1'");
+            dense = rank;
+            dense_at = at;
+        } else if (!take(s, ":")) {
+            return signature_fail(s, s->at, "':' or '::1' expected");
+        }
+        rank++;
+    } while (take(s, ","));
+    if (!take(s, "]"))
+        return signature_fail(s, s->at, "']' expected");
+    if (dense != UINT32_MAX && dense != 0 && dense != rank - 1)
+        return signature_fail(s, dense_at, "'::1' must be the first or the last dimension");
+    arg->rank = (uint8_t)rank;
+    arg->layout = dense == UINT32_MAX ? IR_LAYOUT_ANY
+                  : dense == rank - 1 ? IR_LAYOUT_C
+                                      : IR_LAYOUT_F;
+    return true;
+}
+
+static bool
+parse_arg(struct signature *s, struct ir_argtype *out)
+{
+    struct ir_argtype arg = {.kind = IR_ARG_SCALAR, .layout = IR_LAYOUT_C};
+    ir_type type;
+    skip_blank(s);
+    const char *start = s->at;
+    if (!parse_scalar(s, &type))
+        return false;
+    arg.dtype = (uint8_t)type;
+    if (take(s, "[")) {
+        const struct ir_scalar_row *row = ir_scalar_row(type);
+        if (row->weak) {
+            signature_fail(s, start, "the elements of an array have a width, '%s' has none", row->name);
+            return sp_diag_hint(s->diag, "write %s64[...]", row->name);
+        }
+        arg.kind = IR_ARG_ARRAY;
+        while (8u << arg.align_log2 < row->bits)
+            arg.align_log2++;
+        if (!parse_axes(s, &arg))
+            return false;
+        skip_blank(s);
+        if (*s->at == '[')
+            return signature_fail(s, s->at, "arrays of arrays do not exist");
+    }
+    *out = arg;
+    return true;
+}
+
+/* Takes "void(" or "(", whose ')' must then end the text. */
+static bool
+parse_open(struct signature *s, bool *inside)
+{
+    size_t len = word_len(s);
+    const char *start = s->at;
+    const char *after = start + len + strspn(start + len, " \t\r\n");
+    *inside = *after == '(';
+    if (!*inside)
+        return true;
+    bool is_void = (len == 4 && memcmp(start, "void", 4) == 0) ||
+                   (len == 4 && memcmp(start, "None", 4) == 0);
+    if (len && !is_void)
+        return signature_fail(s, start, "a kernel returns nothing, not '%.*s'",
+                              (int)(len < 40 ? len : 40), start);
+    s->at = after + 1;
+    return true;
+}
+
+bool
+ir_signature_parse(const char *text, struct sp_arena *arena, struct ir_argtype **args_out,
+                   uint32_t *n_out, struct sp_diag *diag)
+{
+    struct signature s = {.text = text, .at = text, .diag = diag};
+    SP_VEC(struct ir_argtype) args = {0};
+    bool inside;
+    if (!parse_open(&s, &inside))
+        return false;
+    for (;;) {
+        struct ir_argtype arg;
+        skip_blank(&s);
+        if (!*s.at || *s.at == ')')
+            break;
+        if (args.len == SIGNATURE_MAX_ARGS)
+            return signature_fail(&s, s.at, "too many arguments");
+        if (!parse_arg(&s, &arg))
+            return false;
+        sp_vec_push(arena, &args, arg);
+        if (take(&s, ","))
+            continue;
+        if (*s.at && *s.at != ')')
+            return signature_fail(&s, s.at, "',' expected");
+        break;
+    }
+    if (inside && !take(&s, ")"))
+        return signature_fail(&s, s.at, "')' expected");
+    skip_blank(&s);
+    if (*s.at)
+        return signature_fail(&s, s.at, "nothing more expected");
+    *args_out = args.data;
+    *n_out = args.len;
+    return true;
+}
+
+void
+ir_signature_print(const struct ir_argtype *args, uint32_t n, struct sp_str *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_argtype *arg = &args[i];
+        sp_str_add(out, i ? ", " : "");
+        if (arg->kind == IR_ARG_OBJECT) {
+            sp_str_add(out, "object");
+            continue;
+        }
+        sp_str_add(out, ir_scalar_row(arg->dtype)->name);
+        if (arg->kind == IR_ARG_ARRAY)
+            ir_text_axes(arg->rank, (enum ir_layout)arg->layout, out);
+    }
+}
