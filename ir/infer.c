@@ -293,7 +293,7 @@ static void
 infer_put(struct infer *in, struct ir_question *questions, uint32_t n)
 {
     const struct ir_oracle *oracle = in->ctx->oracle;
-    if (oracle)
+    if (oracle && n)
         oracle->answer(oracle->context, in->module, questions, n);
 }
 
@@ -328,8 +328,7 @@ infer_kernel_args(struct infer *in, const struct ir_func *kernel, struct ir_cell
     for (uint32_t i = 0; i < typed->n_args; i++)
         if (typed->args[i].kind == IR_ARG_OBJECT)
             questions[n++] = (struct ir_question){.kind = IR_Q_OBJECT, .host = typed->args[i].host};
-    if (n)
-        infer_put(in, questions, n);
+    infer_put(in, questions, n);
     for (uint32_t i = 0, k = 0; i < typed->n_args; i++) {
         const struct ir_argtype *arg = &typed->args[i];
         if (arg->kind == IR_ARG_OBJECT) {
