@@ -1,0 +1,31 @@
+"""PTX of the everyday kernels assembles for each architecture. Skipped where there is no ptxas."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import gpu
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "exec"))
+from everyday import SIGNATURES, make
+
+PTXAS = shutil.which("ptxas", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
+ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
+KERNELS = make(gpu, gpu.float32, gpu.int32, gpu.uint8)
+
+pytestmark = pytest.mark.skipif(PTXAS is None, reason="no ptxas here")
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("name", KERNELS)
+def test_assembles(name: str, arch: str, tmp_path: Path) -> None:
+    text = KERNELS[name].ptx(SIGNATURES[name], arch=arch)
+    assert f".target {arch}" in text
+    source = tmp_path / "kernel.ptx"
+    source.write_text(text)
+    command = [PTXAS, "-arch", arch, str(source), "-o", str(tmp_path / "kernel.cubin")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
