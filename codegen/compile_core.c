@@ -252,12 +252,12 @@ core_generate(struct cg_emit *e, struct cg_machine **machine, struct cg_steps *s
         return false;
     if (!cg_finish_passes(e, *machine))
         return false;
+    steps_llvm(steps, e, CG_STAGE_LLVM);
     if (e->options->keep_llvm) {
         char *text = LLVMPrintModuleToString(e->module);
         e->artifact->llvm = core_strdup(text);
         LLVMDisposeMessage(text);
     }
-    steps_llvm(steps, e, CG_STAGE_LLVM);
     sp_str_init(&assembly);
     bool wants = steps_wants(steps, CG_STAGE_PTX);
     bool ok = cg_finish_code(e, *machine, wants ? &assembly : NULL);

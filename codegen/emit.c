@@ -136,6 +136,10 @@ emit_func(struct cg_emit *e, uint32_t index)
     e->doubles = SP_NEW_N(e->arena, LLVMBasicBlockRef, n_blocks);
     for (uint32_t i = 0; i < e->this->n_hidden; i++)
         e->hidden[i] = LLVMGetParam(e->this->fn, i);
+    /* The fault of an nvptx kernel stands behind its own parameters. */
+    uint32_t n_own = e->this->n_hidden + func->n_params;
+    if (LLVMCountParams(e->this->fn) > n_own)
+        e->hidden[0] = LLVMGetParam(e->this->fn, n_own);
     cg_lineinfo_func(e, func, e->this->fn);
 
     uint32_t *order = SP_NEW_N(e->arena, uint32_t, n_blocks);

@@ -153,6 +153,13 @@ host_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type,
     return true;
 }
 
+static LLVMValueRef
+host_emit_to_int(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_signed)
+{
+    (void)e, (void)value, (void)to, (void)is_signed;
+    return NULL;
+}
+
 /* One function per number of values: (fault, site, block and thread indices, values...). */
 static LLVMValueRef
 host_raiser(struct cg_emit *e, uint32_t n)
@@ -169,7 +176,7 @@ host_raiser(struct cg_emit *e, uint32_t n)
         types[i] = e->types[i < FIRST_VALUE ? IR_T_I32 : IR_T_I64];
     LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, FIRST_VALUE + n, false);
     char name[32];
-    snprintf(name, sizeof name, "gpujit_raise_%u", n);
+    snprintf(name, sizeof name, "gpujit_fault_%u", n);
     LLVMValueRef fn = LLVMAddFunction(e->module, name, type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     static const char *const attributes[] = {"nounwind", "cold", "noinline"};
@@ -230,6 +237,7 @@ const struct cg_target cg_host = {
     .emit_entry = host_emit_entry,
     .emit_sreg = host_emit_sreg,
     .emit_math = host_emit_math,
+    .emit_to_int = host_emit_to_int,
     .emit_raise = host_emit_raise,
     .emit_poll = host_emit_poll,
 };

@@ -137,6 +137,24 @@ nvptx_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type
     return true;
 }
 
+/* cvt saturates by itself. It gives 0 for NaN where source and result have 32 bits; elsewhere it gives
+ * the smallest integer, so NaN is tested. (LLVM's intrinsic tests both borders too.) */
+static LLVMValueRef
+nvptx_emit_to_int(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_signed)
+{
+    if (to != IR_T_I32 && to != IR_T_I64)
+        return NULL;
+    bool is_f32 = LLVMTypeOf(value) == e->types[IR_T_F32];
+    char name[32];
+    snprintf(name, sizeof name, "llvm.nvvm.%c2%s%s.rz", is_f32 ? 'f' : 'd', is_signed ? "" : "u",
+             to == IR_T_I32 ? "i" : "ll");
+    LLVMValueRef result = cg_emit_intrinsic(e, name, 0, NULL, 1, &value);
+    if (is_f32 && to == IR_T_I32)
+        return result;
+    LLVMValueRef nan = LLVMBuildFCmp(e->builder, LLVMRealUNO, value, value, "");
+    return LLVMBuildSelect(e->builder, nan, LLVMConstNull(e->types[to]), result, "");
+}
+
 /* One function per number of values: (fault, site, values...), never returns. */
 static LLVMValueRef
 nvptx_raiser(struct cg_emit *e, uint32_t n)
@@ -152,7 +170,7 @@ nvptx_raiser(struct cg_emit *e, uint32_t n)
         types[2 + i] = e->types[IR_T_I64];
     LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, 2 + n, false);
     char name[32];
-    snprintf(name, sizeof name, "gpujit_raise_%u", n);
+    snprintf(name, sizeof name, "gpujit_fault_%u", n);
     LLVMValueRef fn = LLVMAddFunction(e->module, name, type);
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     static const char *const attributes[] = {"nounwind", "noreturn", "cold", "noinline"};
@@ -181,8 +199,7 @@ static bool
 nvptx_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values)
 {
     LLVMValueRef fn = nvptx_raiser(e, n);
-    LLVMValueRef args[2 + SP_FAULT_VALUES] = {NULL, cg_emit_i32(e, site)};
-    args[0] = e->func->index ? e->hidden[0] : LLVMGetParam(e->entry, e->func->n_params);
+    LLVMValueRef args[2 + SP_FAULT_VALUES] = {e->hidden[0], cg_emit_i32(e, site)};
     memcpy(args + 2, values, n * sizeof *values);
     LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(fn), fn, args, 2 + n, "");
     LLVMBuildUnreachable(e->builder);
@@ -204,6 +221,7 @@ const struct cg_target cg_nvptx = {
     .emit_entry = nvptx_emit_entry,
     .emit_sreg = nvptx_emit_sreg,
     .emit_math = nvptx_emit_math,
+    .emit_to_int = nvptx_emit_to_int,
     .emit_raise = nvptx_emit_raise,
     .emit_poll = nvptx_emit_poll,
 };

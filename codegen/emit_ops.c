@@ -206,6 +206,10 @@ ops_approx(const struct cg_emit *e, LLVMValueRef value, bool wanted)
 static LLVMValueRef
 ops_convert_sat(struct cg_emit *e, const char *name, ir_type to, LLVMValueRef *args)
 {
+    bool is_signed = !strcmp(name, "llvm.fptosi.sat");
+    LLVMValueRef value = e->target->emit_to_int(e, args[0], to, is_signed);
+    if (value)
+        return value;
     LLVMTypeRef types[2] = {e->types[to], LLVMTypeOf(args[0])};
     return cg_emit_intrinsic(e, name, 2, types, 1, args);
 }

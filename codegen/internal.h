@@ -121,6 +121,9 @@ struct cg_target {
     /* The callee of a row that names a function of floats; `type` is the result's. */
     bool (*emit_math)(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type,
                       LLVMTypeRef fn_type, LLVMValueRef *out);
+    /* A float to a saturated integer, NaN to 0, where the target has better than LLVM's intrinsic;
+     * else NULL. */
+    LLVMValueRef (*emit_to_int)(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_signed);
     /* Writes the fault and ends the thread or returns; the block is complete after it. */
     bool (*emit_raise)(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values);
     void (*emit_poll)(struct cg_emit *e);

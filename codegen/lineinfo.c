@@ -1,7 +1,7 @@
 /* Line tables: the source ranges of instructions as DWARF locations.
  *
  * In: CORE functions with source ranges, an emitter at work. Out: a compile unit of kind "line
- * tables only", a subprogram per function, a location per LLVM instruction. Nothing is emitted
+ * tables only" (PTX: "directives only", as nvcc -lineinfo), a subprogram per function, a location per LLVM instruction. Nothing is emitted
  * without the option, and no variables or types: profilers need lines, and our own errors come from
  * fault sites. */
 #include <string.h>
@@ -35,9 +35,11 @@ cg_lineinfo_begin(struct cg_emit *e)
     sp_map_init(&e->di_files);
     e->di = LLVMCreateDIBuilder(e->module);
     LLVMMetadataRef file = lineinfo_file(e, e->core->funcs.data[0]->file);
+    /* LLVM's DebugDirectivesOnly, which the C API has no name for: .loc and .file, no sections. */
+    LLVMDWARFEmissionKind directives = (LLVMDWARFEmissionKind)3;
     e->di_unit = LLVMDIBuilderCreateCompileUnit(
         e->di, LLVMDWARFSourceLanguagePython, file, "gpujit", 6, true, "", 0, 0, "", 0,
-        LLVMDWARFEmissionLineTablesOnly, 0, false, false, "", 0, "", 0);
+        e->arch.sm ? directives : LLVMDWARFEmissionLineTablesOnly, 0, false, false, "", 0, "", 0);
     e->di_type = LLVMDIBuilderCreateSubroutineType(e->di, file, NULL, 0, LLVMDIFlagZero);
     /* NVPTX writes DWARF 2; ELF hosts take 4. */
     const struct {
