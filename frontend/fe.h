@@ -18,7 +18,7 @@
 
 /* Code that is larger is refused before anything is allocated for it. */
 #define FE_MAX_CODE_B (1u << 20)
-#define FE_MAX_BLOCKS 40000u
+#define FE_MAX_BLOCKS 30000u
 #define FE_MAX_LOCALS 4096u
 #define FE_MAX_STACK 4096u
 #define FE_MAX_CELLS (1u << 22) /* blocks times variables */
@@ -97,6 +97,8 @@ struct fe_found {
  * becomes an `err` instruction. */
 struct fe_resolver {
     void *context;
+    /* The number of the function in the reader's module, from fe_reader_add with its identity. */
+    uint32_t (*add)(struct fe_reader *reader, const void *host);
     /* Fills code and defaults of a function that was handed to fe_reader_add. A failure here is an
      * error of the function itself. */
     bool (*function)(struct fe_reader *reader, const void *host, struct fe_function *function_out,
@@ -133,15 +135,16 @@ bool fe_path_const(struct ir_module *module, const char *path, ir_const *const_o
 
 /* READ. Reads `function` and every function that it reaches as a constant; the first becomes
  * module->funcs[0]. Fails only if that one cannot be read; what else cannot be read becomes `err`
- * instructions. The module is on `arena` and ends with ir_module_finish. */
+ * instructions. The module is on `arena` and ends with ir_module_finish. `functions_out`, if not
+ * NULL, becomes the map from identities to numbers (keys on `arena`), for fe_reader_init. */
 SP_MUST_CHECK bool fe_read(struct sp_arena *arena, const struct fe_resolver *resolver,
-                           const void *function, struct ir_module **module_out,
-                           struct sp_diag *diag);
+                           const void *function, struct sp_map *functions_out,
+                           struct ir_module **module_out, struct sp_diag *diag);
 
 /* For readings that go on (answers to questions): a reader over a fork of a module that was read
- * before. `functions` may be filled by sp_map_copy from the earlier reader's. */
+ * before, which knows `functions` (may be NULL). */
 void fe_reader_init(struct fe_reader *reader, struct ir_module *module,
-                    const struct fe_resolver *resolver);
+                    const struct fe_resolver *resolver, const struct sp_map *functions);
 void fe_reader_finish(struct fe_reader *reader);
 /* Reads what fe_reader_add has queued, and what that queues. */
 void fe_reader_run(struct fe_reader *reader);

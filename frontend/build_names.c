@@ -1,0 +1,109 @@
+/* build_names: globals, free variables and attributes of constants to constants while code is built.
+ *
+ * The resolver answers with a constant of the module; what it cannot answer becomes an `err`
+ * instruction, so that an unknown name in code that never runs is no error. A constant remembers the
+ * object it came from and the text that led to it: `color.RED.value` is an attribute of an enum
+ * member although the member itself is just a number, and "config.table" names the culprit when
+ * config.table turns out to be a list. Paths of the kernel namespace need no resolver. Attributes of
+ * what is not constant here, a loop variable for one, stay `attr` for inference. */
+#include "frontend/build.h"
+
+#include <string.h>
+
+static ir_ref
+names_found(struct build *b, const struct fe_found *found, const char *text)
+{
+    ir_ref ref = build_const(b, found->value);
+    while (b->origins.len <= ref)
+        sp_vec_push(b->arena, &b->origins, (struct build_origin){0});
+    b->origins.data[ref] = (struct build_origin){found->host, text};
+    return ref;
+}
+
+ir_ref
+build_global(struct build *b, const char *name)
+{
+    struct sp_diag diag;
+    struct fe_found found = {0};
+    sp_diag_init(&diag);
+    if (!b->reader->resolver->global(b->reader, b->function, name, &found, &diag))
+        return build_err_diag(b, &diag);
+    return names_found(b, &found, name);
+}
+
+ir_ref
+build_free_variable(struct build *b, uint32_t local)
+{
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < local; i++)
+        index += b->code->locals[i].kind == FE_LOCAL_FREE;
+    struct sp_diag diag;
+    struct fe_found found = {0};
+    sp_diag_init(&diag);
+    if (!b->reader->resolver->cell(b->reader, b->function, index, &found, &diag))
+        return build_err_diag(b, &diag);
+    return names_found(b, &found, b->code->locals[local].name);
+}
+
+/* Whether attributes of this constant are the resolver's business. */
+static bool
+names_has_attributes(const struct ir_const_info *info, const struct build_origin *origin)
+{
+    return origin->host || info->kind == IR_C_NAMESPACE || info->kind == IR_C_HOST;
+}
+
+ir_ref
+build_attribute(struct build *b, ir_ref object, const char *name)
+{
+    const struct ir_insn *insn = ir_insn(b->func, object);
+    ir_const imm = ir_const_str(b->module, name, strlen(name));
+    if (insn->op != IR_CONST)
+        return build_add(b, IR_ATTR, imm, 1, &object);
+    const struct ir_const_info *info = ir_const_info(b->module, insn->imm);
+    struct build_origin origin = {0};
+    if (object < b->origins.len)
+        origin = b->origins.data[object];
+    const char *text = sp_arena_printf(b->arena, "%s.%s",
+                                       origin.text                       ? origin.text
+                                       : info->kind == IR_C_NAMESPACE ? info->str
+                                                                      : "(...)",
+                                       name);
+    struct fe_found found = {0};
+    if (info->kind == IR_C_NAMESPACE &&
+        fe_path_const(b->module, sp_arena_printf(b->arena, "%s.%s", info->str, name),
+                      &found.value))
+        return names_found(b, &found, text);
+    if (!names_has_attributes(info, &origin))
+        return build_add(b, IR_ATTR, imm, 1, &object);
+    struct fe_found base = {.value = insn->imm, .host = origin.host};
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (!b->reader->resolver->attribute(b->reader, &base, name, &found, &diag))
+        return build_err_diag(b, &diag);
+    return names_found(b, &found, text);
+}
+
+ir_ref
+build_common(struct build *b, enum fe_common common)
+{
+    static const char *const names[FE_N_COMMON] = {
+        [FE_COMMON_ASSERTION_ERROR] = "AssertionError",
+        [FE_COMMON_NOT_IMPLEMENTED_ERROR] = "NotImplementedError",
+        [FE_COMMON_TUPLE] = "tuple", [FE_COMMON_ALL] = "all", [FE_COMMON_ANY] = "any",
+        [FE_COMMON_LIST] = "list", [FE_COMMON_SET] = "set",
+    };
+    switch (common) {
+    case FE_COMMON_NONE: return build_const(b, ir_const_simple(b->module, IR_C_NONE, 0));
+    case FE_COMMON_EMPTY_STR: return build_const(b, ir_const_str(b->module, "", 0));
+    case FE_COMMON_TRUE: return build_const(b, ir_const_bool(b->module, true));
+    case FE_COMMON_FALSE: return build_const(b, ir_const_bool(b->module, false));
+    case FE_COMMON_MINUS_ONE: return build_const(b, ir_const_int(b->module, -1));
+    default: break;
+    }
+    if (common >= FE_N_COMMON || !names[common]) {
+        build_fail(b, "common constant %d", (int)common);
+        return 0;
+    }
+    return build_err(b, SP_E_NYI_CONSTRUCT, NULL,
+                     sp_arena_printf(b->arena, "'%s'", names[common]));
+}

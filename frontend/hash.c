@@ -1,0 +1,102 @@
+/* hash: the content of a module of phase PY, so that equal functions share a compilation on disk.
+ *
+ * Everything counts that the later steps can see but source ranges and files: constants by value in
+ * the order of their numbers (the builder interns in the order of the code, so equal content has
+ * equal numbers), parameters, blocks, operations, operands, messages of errors. Objects of the host
+ * count by their type's name: what is asked of them later is part of a compilation's own key. */
+#include "frontend/code.h"
+
+#include <string.h>
+
+static void
+hash_const(struct sp_hash *hash, const struct ir_const_info *info)
+{
+    sp_hash_add_u64(hash, info->kind);
+    switch ((enum ir_const_kind)info->kind) {
+    case IR_C_NONE_SLOT:
+    case IR_C_NONE:
+    case IR_C_ELLIPSIS: return;
+    case IR_C_TYPED:
+        sp_hash_add_u64(hash, info->scalar);
+        sp_hash_add_u64(hash, info->u);
+        return;
+    case IR_C_FLOAT: {
+        uint64_t bits;
+        memcpy(&bits, &info->f, sizeof bits);
+        sp_hash_add_u64(hash, bits);
+        return;
+    }
+    case IR_C_INT:
+    case IR_C_UINT:
+    case IR_C_BOOL:
+    case IR_C_FUNC:
+    case IR_C_INTRIN: sp_hash_add_u64(hash, info->u); return;
+    case IR_C_STR:
+        sp_hash_add_u64(hash, info->len);
+        sp_hash_add(hash, info->str, info->len);
+        return;
+    case IR_C_BIG:
+    case IR_C_NAMESPACE: sp_hash_add_text(hash, info->str); return;
+    case IR_C_TUPLE:
+    case IR_C_SLICE:
+        sp_hash_add_u64(hash, info->len);
+        sp_hash_add(hash, info->elems, info->len * sizeof *info->elems);
+        return;
+    case IR_C_DTYPE: sp_hash_add_u64(hash, info->scalar); return;
+    case IR_C_HOST: sp_hash_add_text(hash, info->type_name); return;
+    }
+}
+
+static void
+hash_params(struct sp_hash *hash, const struct ir_func *func)
+{
+    sp_hash_add_text(hash, func->name);
+    sp_hash_add_u64(hash, func->n_params);
+    sp_hash_add_u64(hash, func->n_posonly);
+    sp_hash_add_u64(hash, func->n_kwonly);
+    sp_hash_add_u64(hash, (uint64_t)func->has_varargs << 1 | func->has_varkw);
+    for (uint32_t i = 0; i < func->n_params; i++) {
+        sp_hash_add_text(hash, func->params[i].name);
+        sp_hash_add_u64(hash, func->params[i].fallback);
+    }
+}
+
+static void
+hash_func(struct sp_hash *hash, const struct ir_func *func)
+{
+    hash_params(hash, func);
+    sp_hash_add_u64(hash, func->blocks.len);
+    for (uint32_t b = 0; b < func->blocks.len; b++) {
+        const struct ir_block *block = &func->blocks.data[b];
+        sp_hash_add_u64(hash, block->insns.len);
+        for (uint32_t i = 0; i < block->insns.len; i++) {
+            ir_ref ref = block->insns.data[i];
+            const struct ir_insn *insn = ir_insn(func, ref);
+            uint32_t head[] = {ref, insn->op, insn->imm, insn->n_args};
+            sp_hash_add(hash, head, sizeof head);
+            if (insn->n_args)
+                sp_hash_add(hash, ir_args(func, ref), insn->n_args * sizeof(ir_ref));
+        }
+        sp_hash_add_u64(hash, block->n_succ);
+        sp_hash_add(hash, block->succ, block->n_succ * sizeof *block->succ);
+    }
+    sp_hash_add_u64(hash, func->errors.len);
+    for (uint32_t i = 0; i < func->errors.len; i++) {
+        sp_hash_add_u64(hash, func->errors.data[i].code);
+        sp_hash_add_text(hash, func->errors.data[i].message);
+    }
+}
+
+struct sp_digest
+fe_hash_module(const struct ir_module *module)
+{
+    struct sp_hash hash;
+    sp_hash_init(&hash);
+    sp_hash_add_u64(&hash, module->consts.len);
+    for (uint32_t i = 0; i < module->consts.len; i++)
+        hash_const(&hash, &module->consts.data[i]);
+    sp_hash_add_u64(&hash, module->funcs.len);
+    for (uint32_t i = 0; i < module->funcs.len; i++)
+        hash_func(&hash, module->funcs.data[i]);
+    return sp_hash_end(&hash);
+}

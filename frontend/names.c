@@ -1,0 +1,49 @@
+/* names: paths of the kernel namespace to constants. The namespace is intrin.def and types.def; a
+ * path names an intrinsic ("gpu.grid"), a number ("math.pi"), a scalar type called as a cast
+ * ("gpu.float32", "numpy.int8", "builtins.float") or a namespace below ("gpu.threadIdx"). */
+#include "frontend/fe.h"
+
+#include <string.h>
+
+/* The scalar type that the last part of the path names. builtins has the Python types alone, which
+ * numpy has not. */
+static ir_type
+names_scalar(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (!dot)
+        return IR_T_NONE;
+    size_t len = (size_t)(dot - path);
+    ir_type scalar = ir_scalar_by_name(dot + 1, strlen(dot + 1));
+    bool is_python = scalar == IR_T_INT || scalar == IR_T_FLOAT;
+    if (scalar == IR_T_NONE || (len == 3 && !memcmp(path, "gpu", len)))
+        return scalar;
+    if (len == 8 && !memcmp(path, "builtins", len))
+        return is_python || scalar == IR_T_BOOL ? scalar : IR_T_NONE;
+    if (len == 5 && !memcmp(path, "numpy", len))
+        return is_python ? IR_T_NONE : scalar;
+    return IR_T_NONE;
+}
+
+bool
+fe_path_const(struct ir_module *module, const char *path, ir_const *const_out)
+{
+    enum ir_intrin intrin = ir_intrin_by_path(path);
+    ir_type scalar = names_scalar(path);
+    double number;
+    if (intrin != IR_INTRIN_NONE)
+        *const_out = ir_const_simple(module, IR_C_INTRIN, intrin);
+    else if (scalar != IR_T_NONE)
+        *const_out = ir_const_intern(module, &(struct ir_const_info){.kind = IR_C_DTYPE,
+                                                                     .scalar = (uint8_t)scalar});
+    else if (ir_number_by_path(path, &number))
+        *const_out = ir_const_float(module, number);
+    else if (ir_intrin_is_prefix(path))
+        *const_out = ir_const_intern(
+            module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
+                                            .len = (uint32_t)strlen(path),
+                                            .str = path});
+    else
+        return false;
+    return true;
+}
