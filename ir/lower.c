@@ -1,0 +1,536 @@
+/* lower: a typed PY module becomes a CORE module.
+ *
+ * In: the instances of inference, with a cell (type, constant) per value. Out: one CORE function per
+ * live instance, the kernel first, of machine types and core operations only; and which arguments the
+ * kernel may write. Only live blocks and edges are lowered. Per instance:
+ *
+ *   1. a CORE block per live PY block, and a phi per part of each PY phi;
+ *   2. every instruction in reverse post-order, so that operands come before their uses; a value with
+ *      a constant cell makes no code, its constant is made where it is used; bounds checks and loops
+ *      of lowering's own split blocks, so that a PY block ends in another CORE block than it began;
+ *   3. terminators: at a block's end the values for its successors' phis are converted to the phis'
+ *      types, then the jump is made; last the phis get their operands in the order of the edges.
+ *
+ *     b1: %7 = phi %2, %9     %2: float, constant 0.0   %9: float32     %7: float32
+ *     ->
+ *     b1: %4 = phi [f32 0.0 from b0] [%8 from b2]
+ *
+ * A variable that has no value on a path reads 0. Converting at the join itself (one conversion per
+ * phi) is impossible, for the operands' types differ; converting where a value is made would convert
+ * on paths that do not need it.
+ *
+ * Needs: inference's result, without errors. Keeps: the PY module. */
+#include "ir/lower.h"
+
+#include <assert.h>
+
+/* ---- Calls ---- */
+
+/* The parts that a parameter is passed as; a constant one is known to the callee. */
+static bool
+lower_is_passed(struct ir_cell arg)
+{
+    return arg.type != IR_T_NONE && !arg.constant;
+}
+
+static struct lower_value
+lower_call_function(struct lower *l, ir_ref py, const struct ir_instance *callee)
+{
+    struct sp_arena *arena = l->core->arena;
+    const struct ir_insn *insn = ir_insn(l->from, py);
+    const struct ir_func *func = callee->func;
+    struct ir_binding *bindings = SP_NEW_N(arena, struct ir_binding, func->n_params + 1);
+    bool bound = ir_bind_call(l->py, func, insn->n_args - 1u, insn->imm, bindings, NULL, NULL);
+    assert(bound && "inference has bound the same call");
+    (void)bound;
+    const struct ir_func *target = l->core->funcs.data[l->func_of[callee->index]];
+    ir_ref *args = SP_NEW_N(arena, ir_ref, target->n_params);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < func->n_params; k++) {
+        if (!lower_is_passed(callee->args[k]))
+            continue;
+        struct lower_value value =
+            bindings[k].from ? lower_get(l, ir_arg(l->from, py, bindings[k].from))
+                             : lower_constant(l, func->params[k].fallback, callee->args[k].type);
+        value = lower_convert(l, value, callee->args[k].type);
+        for (uint32_t i = 0; i < value.n; i++)
+            args[n++] = value.parts[i];
+    }
+    assert(n == target->n_params && "parts for every parameter");
+    ir_type first = target->n_results ? target->results[0] : IR_T_NONE;
+    ir_ref call = lower_emit(l, IR_CALLF, first, target->index, n, args);
+    if (callee->result.constant)
+        return lower_constant(l, callee->result.constant, callee->result.type);
+    ir_ref *parts = SP_NEW_N(arena, ir_ref, target->n_results);
+    for (uint32_t i = 0; i < target->n_results; i++)
+        parts[i] = i ? lower_emit(l, IR_RESULT, target->results[i], i, 1, &call) : call;
+    return (struct lower_value){callee->result.type, target->n_results, parts};
+}
+
+static struct lower_value
+lower_call(struct lower *l, ir_ref py)
+{
+    uint32_t callee = l->inst->callees[py];
+    if (callee)
+        return lower_call_function(l, py, l->typed->instances.data[callee - 1]);
+    ir_type type = l->inst->cells[py].type;
+    ir_type object = l->inst->cells[ir_arg(l->from, py, 0)].type;
+    const struct ir_type_info *info = lower_info(l, object);
+    assert(info->kind == IR_KIND_OBJECT && "only compile-time values are called");
+    const struct ir_const_info *what = ir_const_info(l->py, info->object);
+    if (what->kind == IR_C_INTRIN)
+        return lower_intrin(l, py, (enum ir_intrin)what->u);
+    assert(what->kind == IR_C_DTYPE && "functions, intrinsics and casts are called");
+    return lower_convert(l, lower_get(l, lower_arg(l, py, 0)), type);
+}
+
+/* ---- Instructions ---- */
+
+static struct lower_value
+lower_tuple(struct lower *l, ir_ref py)
+{
+    ir_type type = l->inst->cells[py].type;
+    const struct ir_type_info *info = lower_info(l, type);
+    uint32_t n = lower_n_parts(l, type), at = 0;
+    ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
+    for (uint32_t i = 0; i < info->n_elems; i++) {
+        struct lower_value elem = lower_convert(l, lower_get(l, ir_arg(l->from, py, i)),
+                                                info->elems[i]);
+        for (uint32_t k = 0; k < elem.n; k++)
+            parts[at++] = elem.parts[k];
+    }
+    return (struct lower_value){type, n, parts};
+}
+
+static struct lower_value
+lower_const(struct lower *l, ir_ref py)
+{
+    const struct ir_const_info *c = ir_const_info(l->py, ir_insn(l->from, py)->imm);
+    assert(c->kind == IR_C_INTRIN && "other constants have constant cells");
+    return lower_scalar(l, IR_T_INT, lower_sreg(l, (enum ir_intrin)c->u));
+}
+
+static struct lower_value
+lower_value_of(struct lower *l, ir_ref py)
+{
+    const struct ir_insn *insn = ir_insn(l->from, py);
+    ir_ref first = insn->n_args ? ir_arg(l->from, py, 0) : 0;
+    switch ((enum ir_op)insn->op) {
+    case IR_CONST: return lower_const(l, py);
+    case IR_BIN: return lower_bin(l, py);
+    case IR_UN: return lower_un(l, py);
+    case IR_CMP:
+        return lower_scalar(l, IR_T_BOOL,
+                            lower_compare(l, (enum ir_cmpop)insn->imm, lower_get(l, first),
+                                          lower_get(l, ir_arg(l->from, py, 1))));
+    case IR_IN: {
+        ir_ref in = lower_in(l, lower_get(l, first), lower_get(l, ir_arg(l->from, py, 1)));
+        return lower_scalar(l, IR_T_BOOL, insn->imm ? lower_not(l, in) : in);
+    }
+    case IR_TRUTH: return lower_scalar(l, IR_T_BOOL, lower_truth(l, lower_get(l, first)));
+    case IR_ATTR: return lower_attr(l, py);
+    case IR_ITEM: return lower_item(l, py);
+    case IR_TUPLE: return lower_tuple(l, py);
+    case IR_UNPACK: return lower_get(l, first);
+    case IR_UNPACK_EX: return lower_convert(l, lower_get(l, first), l->inst->cells[py].type);
+    case IR_ELEM: return lower_elem(l, lower_get(l, first), insn->imm);
+    case IR_CALL: return lower_call(l, py);
+    case IR_ITER: return lower_iter(l, py);
+    case IR_NEXT: return lower_next(l, py);
+    case IR_MORE: return lower_scalar(l, IR_T_BOOL, lower_get(l, first).parts[1]);
+    case IR_VALUE: return lower_scalar(l, IR_T_INT, lower_get(l, first).parts[0]);
+    default: break;
+    }
+    assert(!"inference accepts no such operation");
+    return lower_zero(l, l->inst->cells[py].type);
+}
+
+/* Whether an operand has no type: then the instruction is never reached, for what should have made
+ * the operand (a function that does not return) never ends. */
+static bool
+lower_is_unreachable(const struct lower *l, ir_ref py)
+{
+    const struct ir_insn *insn = ir_insn(l->from, py);
+    for (uint32_t i = 0; i < insn->n_args; i++)
+        if (l->inst->cells[ir_arg(l->from, py, i)].type == IR_T_NONE)
+            return true;
+    return false;
+}
+
+static void
+lower_insn(struct lower *l, ir_ref py)
+{
+    const struct ir_insn *insn = ir_insn(l->from, py);
+    const struct sp_src *src = &l->from->srcs.data[insn->src];
+    struct ir_cell cell = l->inst->cells[py];
+    if (insn->op == IR_PHI || insn->op == IR_PARAM || insn->op == IR_UNDEF)
+        return;
+    if (lower_is_unreachable(l, py))
+        return;
+    ir_set_src(l->func, src->line, src->col, src->end_line, src->end_col);
+    if (insn->op == IR_SETITEM) {
+        lower_setitem(l, py);
+        return;
+    }
+    bool called = insn->op == IR_CALL && l->inst->callees[py];
+    if ((cell.type == IR_T_NONE || cell.constant) && !called)
+        return;
+    struct lower_value value = lower_value_of(l, py);
+    if (cell.type != IR_T_NONE)
+        l->values[py] = lower_convert(l, value, cell.type);
+}
+
+/* ---- Blocks ---- */
+
+/* The CORE blocks that a PY block begins and ends in. */
+struct lower_span {
+    uint32_t first, last;
+    bool live;
+};
+
+/* What an edge brings to its target's phis: the parts of all of them, one after the other. */
+struct lower_edge {
+    uint32_t n;
+    ir_ref *parts;
+};
+
+static struct lower_value
+lower_phi_new(struct lower *l, ir_ref py, uint32_t block)
+{
+    ir_type type = l->inst->cells[py].type;
+    ir_const name = ir_insn(l->from, py)->imm;
+    if (name) {
+        const struct ir_const_info *info = ir_const_info(l->py, name);
+        name = ir_const_str(l->core, info->str, info->len);
+    }
+    uint32_t n = lower_n_parts(l, type);
+    ir_type *types = SP_NEW_N(l->core->arena, ir_type, n);
+    ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
+    lower_part_types(l, type, types);
+    for (uint32_t i = 0; i < n; i++)
+        parts[i] = ir_phi_new(l->func, block, types[i], name);
+    return (struct lower_value){type, n, parts};
+}
+
+static void
+lower_block(struct lower *l, uint32_t b)
+{
+    const struct ir_block *block = &l->from->blocks.data[b];
+    for (uint32_t i = 0; i < block->insns.len; i++) {
+        ir_ref py = block->insns.data[i];
+        struct ir_cell cell = l->inst->cells[py];
+        if (ir_insn(l->from, py)->op == IR_PHI && cell.type != IR_T_NONE && !cell.constant) {
+            l->values[py] = lower_phi_new(l, py, l->block);
+            if (lower_info(l, cell.type)->kind == IR_KIND_ITER)
+                lower_mark_iter_phi(l, py, l->values[py]);
+        }
+    }
+    for (uint32_t i = 0; i + 1 < block->insns.len; i++)
+        lower_insn(l, block->insns.data[i]);
+}
+
+/* The position of edge (from, succ) among its target's predecessors. */
+static uint32_t
+lower_pred_of(const struct ir_func *func, uint32_t from, uint32_t succ)
+{
+    const struct ir_block *block = &func->blocks.data[from];
+    uint32_t to = block->succ[succ];
+    uint32_t skip = succ == 1 && block->succ[0] == to;
+    const struct ir_block *target = &func->blocks.data[to];
+    for (uint32_t i = 0; i < target->preds.len; i++)
+        if (target->preds.data[i] == from && !skip--)
+            return i;
+    assert(!"an edge is in both lists");
+    return 0;
+}
+
+static struct lower_edge
+lower_edge(struct lower *l, uint32_t from, uint32_t succ)
+{
+    uint32_t to = l->from->blocks.data[from].succ[succ];
+    uint32_t pred = lower_pred_of(l->from, from, succ);
+    const struct ir_block *target = &l->from->blocks.data[to];
+    SP_VEC(ir_ref) parts = {0};
+    for (uint32_t i = 0; i < target->insns.len; i++) {
+        ir_ref phi = target->insns.data[i];
+        struct ir_cell cell = l->inst->cells[phi];
+        if (ir_insn(l->from, phi)->op != IR_PHI)
+            break;
+        if (cell.type == IR_T_NONE || cell.constant)
+            continue;
+        struct lower_value value = lower_get(l, ir_arg(l->from, phi, pred));
+        value = lower_convert(l, value, cell.type);
+        for (uint32_t k = 0; k < value.n; k++)
+            sp_vec_push(l->core->arena, &parts, value.parts[k]);
+    }
+    return (struct lower_edge){parts.len, parts.data};
+}
+
+static bool
+lower_has_edge(const struct lower *l, uint32_t b, uint32_t succ)
+{
+    return succ < l->from->blocks.data[b].n_succ &&
+           sp_bits_has(&l->inst->live_edges, 2 * b + succ);
+}
+
+/* Whether the block goes back to a loop's head that asks no iterator, as `while` does. */
+static bool
+lower_must_poll(const struct lower *l, uint32_t b, const uint32_t *rpo_of)
+{
+    for (uint32_t succ = 0; succ < 2; succ++) {
+        if (!lower_has_edge(l, b, succ))
+            continue;
+        uint32_t head = l->from->blocks.data[b].succ[succ];
+        if (rpo_of[head] > rpo_of[b])
+            continue;
+        ir_ref end = ir_terminator(l->from, head);
+        if (ir_insn(l->from, end)->op != IR_BR ||
+            ir_insn(l->from, ir_arg(l->from, end, 0))->op != IR_MORE)
+            return true;
+    }
+    return false;
+}
+
+static void
+lower_return(struct lower *l, ir_ref end)
+{
+    struct ir_cell result = l->inst->result;
+    if (!l->func->n_results) {
+        ir_ret(l->func, l->block, 0, NULL);
+        return;
+    }
+    struct lower_value value = lower_convert(l, lower_get(l, ir_arg(l->from, end, 0)), result.type);
+    ir_ret(l->func, l->block, value.n, value.parts);
+}
+
+/* Ends block b, and leaves in `edges` what each of its edges brings. */
+static void
+lower_terminator(struct lower *l, uint32_t b, const struct lower_span *spans,
+                 struct lower_edge *edges)
+{
+    const struct ir_block *block = &l->from->blocks.data[b];
+    ir_ref end = block->insns.data[block->insns.len - 1];
+    if (ir_insn(l->from, end)->op == IR_RET) {
+        if (lower_is_unreachable(l, end))
+            ir_unreachable(l->func, l->block);
+        else
+            lower_return(l, end);
+        return;
+    }
+    bool goes[2] = {lower_has_edge(l, b, 0), lower_has_edge(l, b, 1)};
+    if (goes[0] && goes[1] && block->succ[0] == block->succ[1])
+        goes[1] = false; /* both edges bring the same */
+    for (uint32_t succ = 0; succ < 2; succ++)
+        if (goes[succ])
+            edges[2 * b + succ] = lower_edge(l, b, succ);
+    if (goes[0] && goes[1]) {
+        ir_ref condition = lower_truth(l, lower_get(l, ir_arg(l->from, end, 0)));
+        ir_br(l->func, l->block, condition, spans[block->succ[0]].first,
+              spans[block->succ[1]].first);
+    } else if (goes[0] || goes[1]) {
+        ir_jump(l->func, l->block, spans[block->succ[goes[0] ? 0 : 1]].first);
+    } else {
+        ir_unreachable(l->func, l->block);
+    }
+}
+
+/* Gives the phis of block b their operands in the order of CORE's predecessors. */
+static void
+lower_phi_operands(struct lower *l, uint32_t b, const struct lower_span *spans,
+                   const uint32_t *py_of, const struct lower_edge *edges)
+{
+    uint32_t first = spans[b].first;
+    const struct ir_block *core = &l->func->blocks.data[first];
+    uint32_t n = core->preds.len;
+    const struct lower_edge **from = SP_NEW_N(l->core->arena, const struct lower_edge *, n);
+    ir_ref *args = SP_NEW_N(l->core->arena, ir_ref, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t py = py_of[core->preds.data[i]];
+        uint32_t succ = edges[2 * py].parts && l->from->blocks.data[py].succ[0] == b ? 0 : 1;
+        from[i] = &edges[2 * py + succ];
+    }
+    uint32_t part = 0;
+    for (uint32_t i = 0; i < core->insns.len; i++, part++) {
+        ir_ref phi = core->insns.data[i];
+        if (ir_insn(l->func, phi)->op != IR_PHI)
+            break;
+        for (uint32_t k = 0; k < n; k++)
+            args[k] = from[k]->parts[part];
+        ir_phi_set(l->func, phi, n, args);
+    }
+}
+
+/* ---- Functions ---- */
+
+static void
+lower_params(struct lower *l)
+{
+    bool is_kernel = l->inst->index == 0;
+    uint32_t at = 0;
+    struct lower_value *params = SP_NEW_N(l->core->arena, struct lower_value, l->from->n_params);
+    for (uint32_t k = 0; k < l->from->n_params; k++) {
+        struct ir_cell arg = l->inst->args[k];
+        if (!lower_is_passed(arg))
+            continue;
+        uint32_t n = lower_n_parts(l, arg.type);
+        ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
+        const struct ir_type_info *info = lower_info(l, arg.type);
+        for (uint32_t i = 0; i < n; i++, at++) {
+            parts[i] = lower_emit(l, IR_PARAM, l->func->params[at].type, at, 0, NULL);
+            if (info->kind == IR_KIND_ARRAY && i >= 1 && i <= info->rank)
+                lower_mark_nonneg(l, parts[i]);
+        }
+        ir_type layout = is_kernel ? l->typed->args[k].dtype : 0;
+        if (is_kernel && l->typed->args[k].kind == IR_ARG_SCALAR)
+            parts[0] = lower_convert_scalar(l, parts[0], layout, arg.type);
+        params[k] = (struct lower_value){arg.type, n, parts};
+    }
+    const struct ir_block *entry = &l->from->blocks.data[0];
+    for (uint32_t i = 0; i < entry->insns.len; i++) {
+        const struct ir_insn *insn = ir_insn(l->from, entry->insns.data[i]);
+        ir_ref py = entry->insns.data[i];
+        if (insn->op == IR_PARAM && params[insn->imm].type != IR_T_NONE)
+            l->values[py] = lower_convert(l, params[insn->imm], l->inst->cells[py].type);
+    }
+}
+
+static void
+lower_blocks(struct lower *l)
+{
+    struct sp_arena *arena = l->core->arena;
+    const struct ir_flow *flow = l->inst->flow;
+    uint32_t n = l->from->blocks.len;
+    struct lower_span *spans = SP_NEW_N(arena, struct lower_span, n);
+    struct lower_edge *edges = SP_NEW_N(arena, struct lower_edge, 2 * n);
+    uint32_t *rpo_of = SP_NEW_N(arena, uint32_t, n);
+    for (uint32_t i = 0; i < flow->n_rpo; i++) {
+        uint32_t b = flow->rpo[i];
+        rpo_of[b] = i;
+        spans[b].live = sp_bits_has(&l->inst->live_blocks, b);
+        if (spans[b].live)
+            spans[b].first = b ? ir_block_new(l->func) : 0;
+    }
+    for (uint32_t i = 0; i < flow->n_rpo; i++) {
+        uint32_t b = flow->rpo[i];
+        if (!spans[b].live)
+            continue;
+        l->block = spans[b].first;
+        lower_block(l, b);
+        spans[b].last = l->block;
+    }
+    uint32_t *py_of = SP_NEW_N(arena, uint32_t, l->func->blocks.len);
+    for (uint32_t i = 0; i < flow->n_rpo; i++) {
+        uint32_t b = flow->rpo[i];
+        if (!spans[b].live)
+            continue;
+        l->block = spans[b].last;
+        py_of[l->block] = b;
+        const struct ir_insn *end = ir_insn(l->from, ir_terminator(l->from, b));
+        const struct sp_src *src = &l->from->srcs.data[end->src];
+        ir_set_src(l->func, src->line, src->col, src->end_line, src->end_col);
+        if (l->ctx->options.poll && lower_must_poll(l, b, rpo_of))
+            lower_emit(l, IR_POLL, IR_T_NONE, 0, 0, NULL);
+        lower_terminator(l, b, spans, edges);
+    }
+    for (uint32_t b = 0; b < n; b++)
+        if (spans[b].live)
+            lower_phi_operands(l, b, spans, py_of, edges);
+}
+
+static void
+lower_func(struct lower *l, const struct ir_instance *inst)
+{
+    struct sp_arena *arena = l->core->arena;
+    l->inst = inst;
+    l->from = inst->func;
+    l->func = l->core->funcs.data[l->func_of[inst->index]];
+    l->n_consts = 0;
+    l->values = SP_NEW_N(arena, struct lower_value, l->from->insns.len);
+    l->products = SP_NEW_N(arena, struct lower_product, l->from->insns.len);
+    l->nonneg.len = 0;
+    for (uint32_t ref = 0; ref < l->from->insns.len; ref++) {
+        /* Objects have no parts, wherever they come from. */
+        ir_type type = inst->cells[ref].type;
+        if (lower_info(l, type)->kind == IR_KIND_OBJECT)
+            l->values[ref].type = type;
+    }
+    l->block = ir_block_new(l->func);
+    lower_params(l);
+    lower_blocks(l);
+}
+
+/* ---- Signatures ---- */
+
+static const char *
+lower_part_name(struct lower *l, const char *name, const struct ir_type_info *info, uint32_t i)
+{
+    if (info->kind == IR_KIND_SCALAR || i == 0)
+        return sp_arena_strdup(l->core->arena, name);
+    if (info->kind == IR_KIND_ARRAY)
+        return i <= info->rank
+                   ? sp_arena_printf(l->core->arena, "%s.shape%u", name, i - 1)
+                   : sp_arena_printf(l->core->arena, "%s.stride%u", name, i - 1 - info->rank);
+    return sp_arena_printf(l->core->arena, "%s.%u", name, i);
+}
+
+/* `argument_of`: for the kernel, which argument each CORE parameter is a part of. */
+static void
+lower_signature(struct lower *l, const struct ir_instance *inst, uint32_t **argument_of_out)
+{
+    struct sp_arena *arena = l->core->arena;
+    const struct ir_func *from = inst->func;
+    struct ir_func *func = ir_func_new(l->core, from->name);
+    bool is_kernel = inst->index == 0;
+    l->func_of[inst->index] = func->index;
+    func->file = from->file ? sp_arena_strdup(arena, from->file) : NULL;
+    func->line = from->line;
+    func->is_kernel = is_kernel;
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < from->n_params; k++)
+        n += lower_is_passed(inst->args[k]) ? lower_n_parts(l, inst->args[k].type) : 0;
+    func->params = SP_NEW_N(arena, struct ir_func_param, n);
+    uint32_t *argument_of = SP_NEW_N(arena, uint32_t, n);
+    ir_type *types = SP_NEW_N(arena, ir_type, n);
+    for (uint32_t k = 0; k < from->n_params; k++) {
+        if (!lower_is_passed(inst->args[k]))
+            continue;
+        ir_type type = inst->args[k].type;
+        uint32_t n_parts = lower_part_types(l, type, types);
+        if (is_kernel && l->typed->args[k].kind == IR_ARG_SCALAR)
+            types[0] = lower_machine(l->typed->args[k].dtype);
+        for (uint32_t i = 0; i < n_parts; i++) {
+            argument_of[func->n_params] = k;
+            func->params[func->n_params++] = (struct ir_func_param){
+                .name = lower_part_name(l, from->params[k].name, lower_info(l, type), i),
+                .type = types[i]};
+        }
+    }
+    if (is_kernel) {
+        *argument_of_out = argument_of;
+    } else if (inst->result.type != IR_T_NONE && !inst->result.constant) {
+        func->n_results = lower_n_parts(l, inst->result.type);
+        func->results = SP_NEW_N(arena, ir_type, func->n_results);
+        lower_part_types(l, inst->result.type, func->results);
+    }
+}
+
+bool
+ir_lower(struct ir_ctx *ctx, const struct ir_typed *typed, struct ir_module **core_out,
+         uint64_t *written_out)
+{
+    struct lower l = {.ctx = ctx, .typed = typed, .py = typed->module};
+    l.core = ir_module_new(ctx->arena, IR_PHASE_CORE);
+    l.core->hash = typed->module->hash;
+    l.func_of = SP_NEW_N(ctx->arena, uint32_t, typed->instances.len);
+    uint32_t *argument_of = NULL;
+    for (uint32_t i = 0; i < typed->instances.len; i++)
+        if (i == 0 || typed->instances.data[i]->live)
+            lower_signature(&l, typed->instances.data[i], &argument_of);
+    for (uint32_t i = 0; i < typed->instances.len; i++)
+        if (i == 0 || typed->instances.data[i]->live)
+            lower_func(&l, typed->instances.data[i]);
+    uint64_t written = lower_written(l.core, argument_of);
+    *core_out = l.core;
+    *written_out = written;
+    return true;
+}

@@ -1,0 +1,174 @@
+/* Lowering's context and helpers. Private to ir/lower*.c. */
+#ifndef IR_LOWER_H
+#define IR_LOWER_H
+
+#include "ir/infer.h"
+#include "ir/ir.h"
+
+/* A PY value as CORE values; which and how many is decided by its type alone:
+ *   scalar  one value of its machine type
+ *   tuple   its elements' parts, one after the other
+ *   OBJECT  nothing
+ *   array   data address, `rank` extents, and for layout ANY `rank` strides in bytes
+ *   RANGE   start, stop, step (i64)
+ *   ITER    cur (i64), alive (i1), lim (i64), step (i64)
+ * Type IR_T_NONE has no parts: a value that is never there. */
+struct lower_value {
+    ir_type type; /* of the PY module */
+    uint32_t n;
+    const ir_ref *parts;
+};
+
+/* The operands of a float product, for contraction; 0, 0: not a product of this function. */
+struct lower_product {
+    ir_ref a, b;
+};
+
+struct lower {
+    struct ir_ctx *ctx;
+    const struct ir_typed *typed;
+    struct ir_module *py;   /* typed->module */
+    struct ir_module *core; /* the result */
+    uint32_t *func_of;      /* instance -> CORE function */
+
+    /* The instance being lowered. */
+    const struct ir_instance *inst;
+    const struct ir_func *from;
+    struct ir_func *func;
+    uint32_t block;    /* where code is added */
+    uint32_t n_consts; /* at the head of the entry */
+    struct lower_value *values;     /* per PY instruction without a constant */
+    struct lower_product *products; /* per PY instruction */
+    SP_VEC(uint8_t) nonneg;         /* per CORE instruction: marked as surely not negative */
+};
+
+/* ---- lower_emit.c: instructions, with constants folded ---- */
+
+ir_ref lower_emit(struct lower *l, enum ir_op op, ir_type type, uint32_t imm, uint32_t n,
+                  const ir_ref *args);
+/* Operations whose result has the type of their first operand. */
+ir_ref lower_op1(struct lower *l, enum ir_op op, ir_ref a);
+ir_ref lower_op2(struct lower *l, enum ir_op op, ir_ref a, ir_ref b);
+ir_ref lower_fma(struct lower *l, ir_ref a, ir_ref b, ir_ref c);
+ir_ref lower_icmp(struct lower *l, enum ir_icmp cmp, ir_ref a, ir_ref b);
+ir_ref lower_fcmp(struct lower *l, enum ir_fcmp cmp, ir_ref a, ir_ref b);
+ir_ref lower_select(struct lower *l, ir_ref condition, ir_ref yes, ir_ref no);
+ir_ref lower_cast(struct lower *l, enum ir_op op, ir_type to, ir_ref a);
+ir_ref lower_not(struct lower *l, ir_ref a); /* i1 */
+ir_ref lower_intrin1(struct lower *l, enum ir_intrin id, ir_ref a);
+ir_ref lower_intrin2(struct lower *l, enum ir_intrin id, ir_ref a, ir_ref b);
+
+ir_ref lower_int(struct lower *l, ir_type machine, int64_t value);
+ir_ref lower_float(struct lower *l, ir_type machine, double value);
+ir_ref lower_bool(struct lower *l, bool value);
+/* Whether the value is an integer constant; its value, extended by its sign bit. */
+bool lower_int_of(const struct lower *l, ir_ref ref, int64_t *value_out);
+bool lower_float_of(const struct lower *l, ir_ref ref, double *value_out);
+static inline ir_type
+lower_type_of(const struct lower *l, ir_ref ref)
+{
+    return ir_insn(l->func, ref)->type;
+}
+
+/* Integers that are surely not negative, seen as signed. */
+void lower_mark_nonneg(struct lower *l, ir_ref ref);
+bool lower_is_nonneg(const struct lower *l, ir_ref ref);
+
+/* A loop of lowering's own: open, (condition), test, (body), close. Afterwards code goes on behind
+ * the loop, where the phis hold the values that the test saw last. */
+#define LOWER_LOOP_PHIS 3
+struct lower_loop {
+    uint32_t head, exit, n;
+    ir_ref first[LOWER_LOOP_PHIS], phis[LOWER_LOOP_PHIS];
+};
+void lower_loop_open(struct lower *l, struct lower_loop *loop, uint32_t n, const ir_ref *first);
+void lower_loop_test(struct lower *l, struct lower_loop *loop, ir_ref go_on);
+void lower_loop_close(struct lower *l, struct lower_loop *loop, const ir_ref *next);
+
+/* ---- lower_value.c: parts and conversions ---- */
+
+uint32_t lower_n_parts(const struct lower *l, ir_type type);
+/* Returns how many were written. */
+uint32_t lower_part_types(const struct lower *l, ir_type type, ir_type *machine_out);
+struct lower_value lower_value_new(struct lower *l, ir_type type, uint32_t n, const ir_ref *parts);
+struct lower_value lower_scalar(struct lower *l, ir_type type, ir_ref part);
+/* Element k of a tuple. */
+struct lower_value lower_elem(struct lower *l, struct lower_value tuple, uint32_t k);
+struct lower_value lower_zero(struct lower *l, ir_type type);
+struct lower_value lower_constant(struct lower *l, ir_const c, ir_type type);
+/* The value of a PY instruction that has been lowered. */
+struct lower_value lower_get(struct lower *l, ir_ref py);
+ir_ref lower_get_as(struct lower *l, ir_ref py, ir_type scalar);
+struct lower_value lower_convert(struct lower *l, struct lower_value value, ir_type to);
+ir_ref lower_convert_scalar(struct lower *l, ir_ref value, ir_type from, ir_type to);
+ir_ref lower_truth(struct lower *l, struct lower_value value); /* i1 */
+
+static inline ir_type
+lower_machine(ir_type scalar)
+{
+    return ir_scalar_row(scalar)->machine;
+}
+static inline const struct ir_type_info *
+lower_info(const struct lower *l, ir_type type)
+{
+    return ir_type_info(l->py, type);
+}
+
+/* ---- lower_arith.c, lower_float.c: operators ---- */
+
+struct lower_value lower_bin(struct lower *l, ir_ref py);
+struct lower_value lower_un(struct lower *l, ir_ref py);
+struct lower_value lower_pow(struct lower *l, ir_ref a, ir_ref b, ir_type type);
+/* a <op> b of scalars or tuples as i1 */
+ir_ref lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a,
+                     struct lower_value b);
+ir_ref lower_in(struct lower *l, struct lower_value item, struct lower_value tuple);
+/* The quotient (`want_mod` false) or remainder of np.floor_divide and np.remainder. */
+ir_ref lower_float_divmod(struct lower *l, ir_ref a, ir_ref b, bool want_mod);
+/* Quotient and remainder rounded down; both operands of the integer type `type`. */
+ir_ref lower_int_floordiv(struct lower *l, ir_ref a, ir_ref b, ir_type type);
+ir_ref lower_int_mod(struct lower *l, ir_ref a, ir_ref b, ir_type type);
+ir_ref lower_int_abs(struct lower *l, ir_ref a, ir_type type);
+
+/* ---- lower_index.c: arrays and tuples ---- */
+
+struct lower_value lower_item(struct lower *l, ir_ref py);
+void lower_setitem(struct lower *l, ir_ref py);
+struct lower_value lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op,
+                                enum ir_atomic float_op);
+struct lower_value lower_attr(struct lower *l, ir_ref py);
+/* Bytes from one element to the next along each axis. */
+void lower_strides(struct lower *l, struct lower_value array, ir_ref *strides_out);
+
+/* ---- lower_loop.c: ranges and their iterators ---- */
+
+struct lower_value lower_range(struct lower *l, ir_ref py);
+struct lower_value lower_iter(struct lower *l, ir_ref py);
+struct lower_value lower_next(struct lower *l, ir_ref py);
+/* Marks the current value of an iterator phi that cannot be negative. */
+void lower_mark_iter_phi(struct lower *l, ir_ref py, struct lower_value phi);
+
+/* ---- lower_intrin.c, lower_math.c: the kernel namespace ---- */
+
+struct lower_value lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id);
+ir_ref lower_sreg(struct lower *l, enum ir_intrin id); /* i64 */
+struct lower_value lower_math(struct lower *l, ir_ref py, enum ir_intrin id);
+/* Operand k (0 and up) of a CALL. */
+static inline ir_ref
+lower_arg(const struct lower *l, ir_ref py, uint32_t k)
+{
+    return ir_arg(l->from, py, k + 1);
+}
+static inline uint32_t
+lower_n_args(const struct lower *l, ir_ref py)
+{
+    return ir_insn(l->from, py)->n_args - 1u;
+}
+
+/* ---- lower_written.c ---- */
+
+/* Bits of the kernel's arguments whose memory some store or atomic may reach; `argument_of` says
+ * which argument each parameter of the kernel belongs to. */
+uint64_t lower_written(const struct ir_module *core, const uint32_t *argument_of);
+
+#endif

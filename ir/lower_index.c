@@ -1,0 +1,308 @@
+/* lower_index: elements and attributes of arrays, elements of tuples.
+ *
+ * In: ITEM, SETITEM, ATTR and calls of atomics with their cells. Out: address arithmetic in 64 bits, loads, stores, atomics;
+ * for tuples selects among their parts. A negative index counts from the end; the select for that is
+ * left out where the index surely is not negative. C and F arrays have no strides: their elements are
+ * numbered by Horner's rule, which needs one multiplication fewer per axis than strides made of
+ * extents, and leaves the form (i * n + j) that later passes narrow.
+ *
+ *     x[i, j] of float32[:, ::1]  ->  %k = add (mul i, %n1), j
+ *                                     load f32 (ptradd %x, (mul %k, 4)) imm 2
+ *     x[-1]                       ->  %k = add -1, %n0
+ *     with options.bounds         ->  br (icmp.ult i, %n0), go on, raise OUT_OF_BOUNDS i, axis, rank, shape...
+ *
+ * bool elements are bytes: not 0 is True, and 0 or 1 is stored. */
+#include "ir/lower.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct index_view {
+    const struct ir_type_info *info;
+    ir_ref data;
+    const ir_ref *extents;
+    const ir_ref *strides; /* layout ANY, else NULL */
+};
+
+static struct index_view
+index_view(struct lower *l, struct lower_value array)
+{
+    const struct ir_type_info *info = lower_info(l, array.type);
+    assert(info->kind == IR_KIND_ARRAY && "an array");
+    return (struct index_view){.info = info,
+                               .data = array.parts[0],
+                               .extents = array.parts + 1,
+                               .strides = info->layout == IR_LAYOUT_ANY
+                                              ? array.parts + 1 + info->rank
+                                              : NULL};
+}
+
+static int64_t
+index_itemsize(const struct ir_type_info *info)
+{
+    return ir_scalar_row(info->dtype)->bits / 8;
+}
+
+void
+lower_strides(struct lower *l, struct lower_value array, ir_ref *strides_out)
+{
+    struct index_view view = index_view(l, array);
+    uint32_t rank = view.info->rank;
+    ir_ref stride = lower_int(l, IR_T_I64, index_itemsize(view.info));
+    for (uint32_t k = 0; k < rank; k++) {
+        uint32_t axis = view.info->layout == IR_LAYOUT_C ? rank - 1 - k : k;
+        strides_out[axis] = view.strides ? view.strides[axis] : stride;
+        if (k + 1 < rank)
+            stride = lower_op2(l, IR_MUL, stride, view.extents[axis]);
+    }
+}
+
+/* ---- Bounds ---- */
+
+/* The name that the source gives the value, or "". */
+static const char *
+index_name(struct lower *l, ir_ref py)
+{
+    const struct ir_insn *insn = ir_insn(l->from, py);
+    if (insn->op == IR_PARAM)
+        return l->from->params[insn->imm].name;
+    if (insn->op == IR_PHI && insn->imm)
+        return ir_const_info(l->py, insn->imm)->str;
+    return "";
+}
+
+static uint32_t
+index_site(struct lower *l, ir_ref py, const char *name, uint32_t n_values)
+{
+    struct sp_arena *arena = l->core->arena;
+    struct sp_src where = ir_insn_src(l->from, py);
+    if (where.file)
+        where.file = sp_arena_strdup(arena, where.file);
+    if (where.function)
+        where.function = sp_arena_strdup(arena, where.function);
+    sp_vec_push(arena, &l->core->sites,
+                (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
+                                       .where = where,
+                                       .name = sp_arena_strdup(arena, name),
+                                       .n_values = n_values});
+    return l->core->sites.len - 1;
+}
+
+/* Ends the thread unless `fits`; code goes on where it does. */
+static void
+index_check(struct lower *l, ir_ref fits, uint32_t site, ir_ref index, uint32_t axis,
+            uint32_t rank, const ir_ref *extents)
+{
+    int64_t known;
+    if (lower_int_of(l, fits, &known) && known)
+        return;
+    ir_ref values[3 + IR_MAX_RANK] = {index, lower_int(l, IR_T_I64, axis),
+                                      lower_int(l, IR_T_I64, rank)};
+    for (uint32_t k = 0; k < rank; k++)
+        values[3 + k] = extents[k];
+    uint32_t fail = ir_block_new(l->func), go_on = ir_block_new(l->func);
+    ir_br(l->func, l->block, fits, go_on, fail);
+    ir_raise(l->func, fail, site, 3 + rank, values);
+    l->block = go_on;
+}
+
+/* An index that may count from the end as one that does not. */
+static ir_ref
+index_wrap(struct lower *l, ir_ref index, ir_type type, ir_ref extent)
+{
+    int64_t v;
+    if (type == IR_T_UINT64 || lower_is_nonneg(l, index))
+        return index;
+    ir_ref from_end = lower_op2(l, IR_ADD, index, extent);
+    if (lower_int_of(l, index, &v))
+        return from_end;
+    ir_ref negative = lower_icmp(l, IR_ICMP_SLT, index, lower_int(l, IR_T_I64, 0));
+    return lower_select(l, negative, from_end, index);
+}
+
+/* ---- Elements of arrays ---- */
+
+static ir_ref
+index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index)
+{
+    struct index_view view = index_view(l, lower_get(l, array_py));
+    uint32_t rank = view.info->rank;
+    bool is_tuple = lower_info(l, index.type)->kind == IR_KIND_TUPLE;
+    assert((is_tuple ? lower_info(l, index.type)->n_elems : 1) == rank && "an index per axis");
+    uint32_t site = 0;
+    if (l->ctx->options.bounds && rank)
+        site = index_site(l, py, index_name(l, array_py), 3 + rank);
+    ir_ref at[IR_MAX_RANK];
+    for (uint32_t k = 0; k < rank; k++) {
+        struct lower_value one = is_tuple ? lower_elem(l, index, k) : index;
+        ir_ref given = one.type == IR_T_UINT64 ? one.parts[0]
+                                               : lower_convert(l, one, IR_T_INT).parts[0];
+        at[k] = index_wrap(l, given, one.type, view.extents[k]);
+        if (l->ctx->options.bounds)
+            index_check(l, lower_icmp(l, IR_ICMP_ULT, at[k], view.extents[k]), site, given, k,
+                        rank, view.extents);
+    }
+    ir_ref offset = lower_int(l, IR_T_I64, 0);
+    if (view.strides) {
+        for (uint32_t k = 0; k < rank; k++)
+            offset = lower_op2(l, IR_ADD, offset, lower_op2(l, IR_MUL, at[k], view.strides[k]));
+    } else {
+        for (uint32_t k = 0; k < rank; k++) {
+            uint32_t axis = view.info->layout == IR_LAYOUT_C ? k : rank - 1 - k;
+            offset = lower_op2(l, IR_MUL, offset, view.extents[axis]);
+            offset = lower_op2(l, IR_ADD, offset, at[axis]);
+        }
+        offset = lower_op2(l, IR_MUL, offset,
+                           lower_int(l, IR_T_I64, index_itemsize(view.info)));
+    }
+    return lower_op2(l, IR_PTRADD, view.data, offset);
+}
+
+static ir_type
+index_memory_type(ir_type dtype)
+{
+    return dtype == IR_T_BOOL ? (ir_type)IR_T_I8 : lower_machine(dtype);
+}
+
+static uint32_t
+index_align(ir_type dtype)
+{
+    return (uint32_t)__builtin_ctz(ir_scalar_row(dtype)->bits / 8u);
+}
+
+/* The bits of an element as what reading it gives. */
+static struct lower_value
+index_element(struct lower *l, ir_ref bits, ir_type dtype)
+{
+    ir_type type = ir_element_type(dtype);
+    if (dtype == IR_T_BOOL)
+        bits = lower_icmp(l, IR_ICMP_NE, bits, lower_int(l, IR_T_I8, 0));
+    return lower_scalar(l, type, lower_convert_scalar(l, bits, dtype, type));
+}
+
+static ir_ref
+index_stored(struct lower *l, ir_ref value_py, ir_type dtype)
+{
+    ir_ref value = lower_get_as(l, value_py, dtype);
+    return dtype == IR_T_BOOL ? lower_cast(l, IR_ZEXT, IR_T_I8, value) : value;
+}
+
+void
+lower_setitem(struct lower *l, ir_ref py)
+{
+    const ir_ref *args = ir_args(l->from, py);
+    ir_type dtype = lower_info(l, l->inst->cells[args[0]].type)->dtype;
+    ir_ref address = index_address(l, py, args[0], lower_get(l, args[1]));
+    ir_ref value = index_stored(l, args[2], dtype);
+    lower_emit(l, IR_STORE, IR_T_NONE, index_align(dtype), 2, (ir_ref[]){address, value});
+}
+
+struct lower_value
+lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op, enum ir_atomic float_op)
+{
+    ir_ref array = lower_arg(l, py, 0);
+    ir_type dtype = lower_info(l, l->inst->cells[array].type)->dtype;
+    assert(dtype != IR_T_BOOL && "inference rejects atomics on bool");
+    ir_ref address = index_address(l, py, array, lower_get(l, lower_arg(l, py, 1)));
+    ir_ref value = index_stored(l, lower_arg(l, py, 2), dtype);
+    ir_ref old = lower_emit(l, IR_ATOMIC, index_memory_type(dtype),
+                            ir_is_float(dtype) ? float_op : int_op, 2, (ir_ref[]){address, value});
+    return index_element(l, old, dtype);
+}
+
+/* ---- Elements of tuples ---- */
+
+/* A run-time index: a chain of selects that ends with the last element, which therefore also answers
+ * an index outside the tuple where bounds are not checked. */
+static struct lower_value
+index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_py)
+{
+    ir_type type = l->inst->cells[py].type;
+    uint32_t n = lower_info(l, tuple.type)->n_elems;
+    struct lower_value index = lower_get(l, index_py);
+    ir_ref length = lower_int(l, IR_T_I64, n);
+    ir_ref given = index.type == IR_T_UINT64 ? index.parts[0]
+                                             : lower_convert(l, index, IR_T_INT).parts[0];
+    ir_ref at = index_wrap(l, given, index.type, length);
+    if (l->ctx->options.bounds) {
+        uint32_t site = index_site(l, py, index_name(l, ir_arg(l->from, py, 0)), 4);
+        index_check(l, lower_icmp(l, IR_ICMP_ULT, at, length), site, given, 0, 1, &length);
+    }
+    struct lower_value result = lower_convert(l, lower_elem(l, tuple, n - 1), type);
+    ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, result.n);
+    for (uint32_t p = 0; p < result.n; p++)
+        parts[p] = result.parts[p];
+    for (uint32_t k = n - 1; k-- > 0;) {
+        struct lower_value elem = lower_convert(l, lower_elem(l, tuple, k), type);
+        ir_ref here = lower_icmp(l, IR_ICMP_EQ, at, lower_int(l, IR_T_I64, k));
+        for (uint32_t p = 0; p < result.n; p++)
+            parts[p] = lower_select(l, here, elem.parts[p], parts[p]);
+    }
+    return (struct lower_value){type, result.n, parts};
+}
+
+struct lower_value
+lower_item(struct lower *l, ir_ref py)
+{
+    const ir_ref *args = ir_args(l->from, py);
+    ir_type type = l->inst->cells[args[0]].type;
+    const struct ir_type_info *info = lower_info(l, type);
+    struct ir_cell index = l->inst->cells[args[1]];
+    if (info->kind == IR_KIND_ARRAY) {
+        ir_type dtype = info->dtype;
+        ir_ref address = index_address(l, py, args[0], lower_get(l, args[1]));
+        ir_ref bits = lower_emit(l, IR_LOAD, index_memory_type(dtype), index_align(dtype), 1,
+                                 &address);
+        return index_element(l, bits, dtype);
+    }
+    assert(info->kind == IR_KIND_TUPLE && "arrays and tuples have elements");
+    struct lower_value tuple = lower_get(l, args[0]);
+    if (!index.constant)
+        return index_tuple(l, py, tuple, args[1]);
+    int64_t k = ir_const_info(l->py, index.constant)->i;
+    k = k < 0 ? k + info->n_elems : k;
+    return lower_convert(l, lower_elem(l, tuple, (uint32_t)k), l->inst->cells[py].type);
+}
+
+/* ---- Attributes ---- */
+
+static ir_ref
+index_size(struct lower *l, struct index_view view)
+{
+    ir_ref size = lower_int(l, IR_T_I64, 1);
+    for (uint32_t k = 0; k < view.info->rank; k++)
+        size = lower_op2(l, IR_MUL, size, view.extents[k]);
+    lower_mark_nonneg(l, size); /* counts elements in memory */
+    return size;
+}
+
+struct lower_value
+lower_attr(struct lower *l, ir_ref py)
+{
+    ir_type type = l->inst->cells[py].type;
+    const char *name = ir_const_info(l->py, ir_insn(l->from, py)->imm)->str;
+    struct lower_value value = lower_get(l, ir_arg(l->from, py, 0));
+    const struct ir_type_info *info = lower_info(l, value.type);
+    if (info->kind == IR_KIND_OBJECT) {
+        const struct ir_const_info *object = ir_const_info(l->py, info->object);
+        assert(object->kind == IR_C_NAMESPACE && "other objects' attributes are constants");
+        const char *path = sp_arena_printf(l->core->arena, "%s.%s", object->str, name);
+        return lower_scalar(l, type, lower_sreg(l, ir_intrin_by_path(path)));
+    }
+    struct index_view view = index_view(l, value);
+    if (strcmp(name, "shape") == 0)
+        return lower_value_new(l, type, view.info->rank, view.extents);
+    if (strcmp(name, "strides") == 0) {
+        ir_ref strides[IR_MAX_RANK];
+        lower_strides(l, value, strides);
+        return lower_value_new(l, type, view.info->rank, strides);
+    }
+    ir_ref size = index_size(l, view);
+    if (strcmp(name, "nbytes") == 0) {
+        size = lower_op2(l, IR_MUL, size, lower_int(l, IR_T_I64, index_itemsize(view.info)));
+        lower_mark_nonneg(l, size);
+    } else {
+        assert(strcmp(name, "size") == 0 && "ndim, itemsize and dtype are constants");
+    }
+    return lower_scalar(l, type, size);
+}
