@@ -1,0 +1,62 @@
+"""Kernels that must be refused: each file beside this one holds some.
+
+    # kernel(int, float32[:])
+    def rank(n, x):
+        x[n, 0] = 1  # error: RANK_MISMATCH 1-dimensional array is indexed with 2
+
+The signature stands above the function, the expected error on the line that causes it: its code and
+a part of its text. The whole text must show that line with a caret below.
+"""
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import gpu
+import pytest
+
+KERNEL = re.compile(r"^# kernel\((.*)\)\n(?:@.*\n)*def (\w+)", re.MULTILINE)
+EXPECTED = re.compile(r"# error: ([A-Z_]+) (.+)$")
+
+
+def cases() -> list[Any]:
+    found = []
+    for path in sorted(Path(__file__).parent.glob("[!t]*.py")):
+        text = path.read_text()
+        lines = text.splitlines()
+        starts = list(KERNEL.finditer(text))
+        for start, following in zip(starts, [*starts[1:], None], strict=True):
+            first = text.count("\n", 0, start.start()) + 1
+            last = text.count("\n", 0, following.start()) if following else len(lines)
+            errors = [
+                (number, *match.groups())
+                for number in range(first, last + 1)
+                if (match := EXPECTED.search(lines[number - 1]))
+            ]
+            assert len(errors) == 1, f"{path.name}: {start[2]} expects {len(errors)} errors"
+            found.append(pytest.param(path, start[2], start[1], errors[0], id=start[2]))
+    return found
+
+
+def load(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("path", "name", "signature", "expected"), cases())
+def test_refused(path: Path, name: str, signature: str, expected: tuple[int, str, str]) -> None:
+    line, code, text = expected
+    kernel = gpu.jit(getattr(load(path), name))
+    with pytest.raises(gpu.Error) as caught:
+        kernel.ptx(signature, arch="sm_80")
+    error = caught.value
+    shown = str(error)
+    assert (error.code, error.lineno, error.filename) == (code, line, str(path)), shown
+    assert text in shown
+    source = path.read_text().splitlines()[line - 1]
+    where = shown.splitlines().index("    " + source)
+    assert re.fullmatch(r"\s+\^~*", shown.splitlines()[where + 1]), shown

@@ -1,0 +1,105 @@
+"""Operands, indices and joins without a type."""
+
+import gpu
+
+
+# kernel(float32[:])
+def operands(x):
+    x[0] = x + "text"  # error: BAD_OPERANDS '+' is not defined for
+
+
+# kernel(float32[:])
+def shift_of_a_float(x):
+    x[0] = x[0] << 1  # error: BAD_OPERANDS '<<' is not defined for float32
+
+
+# kernel(float32[:])
+def inverted_float(x):
+    x[0] = ~x[0]  # error: BAD_OPERAND '~' is not defined for float32
+
+
+# kernel(uint64[:], int64[:])
+def signs(x, y):
+    x[0] = x[0] + gpu.int64(y[0])  # error: MIXED_SIGNS no common integer type
+
+
+# kernel(int, float32[:])
+def join(n, x):
+    if n > 0:
+        value = 1.0
+    else:
+        value = (1, 2)
+    x[0] = value  # error: CANNOT_MEET 'value'
+
+
+# kernel(float32[:, :])
+def rank(x):
+    x[0] = 1.0  # error: RANK_MISMATCH a 2-dimensional array is indexed with 1
+
+
+# kernel(float32[:])
+def rank_of_one(x):
+    x[0, 0] = 1.0  # error: RANK_MISMATCH a 1-dimensional array is indexed with 2
+
+
+# kernel(float32[:])
+def float_index(x):
+    x[0.5] = 1.0  # error: INDEX_TYPE an index must be an integer
+
+
+# kernel(int, float32[:])
+def number_indexed(n, x):
+    x[0] = n[0]  # error: NOT_INDEXABLE cannot be indexed
+
+
+# kernel(float32[:])
+def tuple_index(x):
+    pair = (1.0, 2.0)
+    x[0] = pair[2]  # error: TUPLE_INDEX index 2 is outside a tuple of 2
+
+
+# kernel(float32[:])
+def tuple_change(x):
+    pair = (1.0, 2.0)
+    pair[0] = x[0]  # error: TUPLE_ASSIGN a tuple cannot be changed
+
+
+# kernel(float32[:])
+def stored_tuple(x):
+    x[0] = (1.0, 2.0)  # error: CANNOT_STORE cannot be stored in an array of float32
+
+
+# kernel(float32[:])
+def unpacked(x):
+    a, b = (1.0, 2.0, 3.0)  # error: UNPACK_COUNT 2 values are needed to unpack, 3 are there
+    x[0] = a + b
+
+
+# kernel(int, float32[:])
+def loop_over_a_number(n, x):
+    for i in n:  # error: NOT_ITERABLE 'for' cannot go over
+        x[i] = 1.0
+
+
+# kernel(float32[:])
+def truth_of_an_array(x):
+    if x:  # error: NO_TRUTH has no truth value
+        x[0] = 1.0
+
+
+# kernel(float32[:])
+def constant_too_large(x):
+    x[0] = gpu.uint8(x[0]) + 300  # error: CONSTANT_TOO_LARGE the constant 300 does not fit uint8
+
+
+# kernel(int, float32[:])
+def growing_tuple(n, x):
+    t = (1.0,)
+    for _ in range(n):
+        t = t + (1.0,)  # error: GROWING_TUPLE a tuple that grows in a loop
+    x[0] = t[0]
+
+
+# kernel(float32[:])
+def kernel_with_a_result(x):
+    return x[0]  # error: KERNEL_RETURNS a kernel cannot return float32
