@@ -1,7 +1,6 @@
-"""Six everyday kernels, each with a problem and NumPy's answer.
+"""Problems for the everyday kernels of tests/kernels.py, each with NumPy's answer.
 
-The kernels are what a user would write against any namespace like numba.cuda's: no hand narrowing,
-no hints. `problems` is small enough for the processor; no dimension is a multiple of the block.
+They are small enough for the processor; no dimension is a multiple of the block.
 """
 
 import math
@@ -10,71 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-
-def make(cuda: Any, f4: Any, i4: Any, u1: Any) -> dict[str, Any]:
-    @cuda.jit
-    def saxpy(n, a, x, y):
-        i = cuda.grid(1)
-        if i < n:
-            y[i] = a * x[i] + y[i]
-
-    @cuda.jit
-    def mandel(out, x0, y0, dx, dy, maxit):
-        i, j = cuda.grid(2)
-        if i < out.shape[1] and j < out.shape[0]:
-            cr = x0 + i * dx
-            ci = y0 + j * dy
-            zr = f4(0.0)
-            zi = f4(0.0)
-            n = 0
-            while n < maxit and zr * zr + zi * zi < f4(4.0):
-                t = zr * zr - zi * zi + cr
-                zi = f4(2.0) * zr * zi + ci
-                zr = t
-                n += 1
-            out[j, i] = n
-
-    @cuda.jit
-    def heat2d(a, b, k):
-        x, y = cuda.grid(2)
-        if 0 < x < a.shape[1] - 1 and 0 < y < a.shape[0] - 1:
-            around = a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1]
-            b[y, x] = a[y, x] + k * (around - f4(4.0) * a[y, x])
-
-    @cuda.jit
-    def stencil3d(a, b):
-        x, y, z = cuda.grid(3)
-        if 0 < x < a.shape[2] - 1 and 0 < y < a.shape[1] - 1 and 0 < z < a.shape[0] - 1:
-            total = a[z, y, x] + a[z - 1, y, x] + a[z + 1, y, x] + a[z, y - 1, x]
-            total = total + a[z, y + 1, x] + a[z, y, x - 1] + a[z, y, x + 1]
-            b[z, y, x] = total * f4(0.142857)
-
-    @cuda.jit
-    def blackscholes(s, k, t, r, v, call, put):
-        i = cuda.grid(1)
-        if i < s.size:
-            sq = math.sqrt(t[i])
-            d1 = (math.log(s[i] / k[i]) + (r + f4(0.5) * v * v) * t[i]) / (v * sq)
-            d2 = d1 - v * sq
-            n1 = f4(0.5) * math.erfc(-d1 * f4(0.70710678))
-            n2 = f4(0.5) * math.erfc(-d2 * f4(0.70710678))
-            e = math.exp(-r * t[i])
-            call[i] = s[i] * n1 - k[i] * e * n2
-            put[i] = k[i] * e * (f4(1.0) - n2) - s[i] * (f4(1.0) - n1)
-
-    @cuda.jit
-    def spmv(indptr, indices, data, x, y):
-        row = cuda.grid(1)
-        if row < y.size:
-            acc = f4(0.0)
-            for k in range(indptr[row], indptr[row + 1]):
-                acc += data[k] * x[indices[k]]
-            y[row] = acc
-
-    names = ["saxpy", "mandel", "heat2d", "stencil3d", "blackscholes", "spmv"]
-    found = locals()
-    return {name: found[name] for name in names}
 
 
 SIGNATURES = {

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import gpu
 import numpy as np
 import pytest
-from everyday import Problem, make, problems
+from everyday import Problem, problems
+from kernels import make
 
 PROBLEMS = {problem.name: problem for problem in problems()}
 
