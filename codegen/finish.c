@@ -60,6 +60,33 @@ finish_emit(struct cg_emit *e, const struct cg_machine *machine, LLVMModuleRef m
     return buffer;
 }
 
+/* LLVM numbers call sequences in comments, from a counter that lives as long as the target machine.
+ * Equal input is to give equal bytes, so they are counted from 0 here; numbers only get shorter. */
+static size_t
+finish_renumber(char *text)
+{
+    static const char mark[] = "{ // callseq ";
+    const size_t mark_len = sizeof mark - 1;
+    char *to = text, *from = text;
+    unsigned count = 0;
+    for (char *at; (at = strstr(from, " // callseq ")) != NULL;) {
+        at += strlen(" // callseq ");
+        bool begins = (size_t)(at - text) >= mark_len && !strncmp(at - mark_len, mark, mark_len);
+        memmove(to, from, (size_t)(at - from));
+        to += at - from;
+        from = at + strspn(at, "0123456789");
+        char digits[16];
+        int n = snprintf(digits, sizeof digits, "%u", begins ? count++ : count - (count > 0));
+        if (n > from - at)
+            n = (int)(from - at);
+        memcpy(to, digits, (size_t)n);
+        to += n;
+    }
+    size_t rest = strlen(from);
+    memmove(to, from, rest + 1);
+    return (size_t)(to - text) + rest;
+}
+
 bool
 cg_finish_code(struct cg_emit *e, const struct cg_machine *machine, struct sp_str *assembly)
 {
@@ -86,6 +113,8 @@ cg_finish_code(struct cg_emit *e, const struct cg_machine *machine, struct sp_st
     memcpy(artifact->code, LLVMGetBufferStart(code), artifact->size_B);
     ((char *)artifact->code)[artifact->size_B] = 0;
     LLVMDisposeMemoryBuffer(code);
+    if (e->arch.sm)
+        artifact->size_B = finish_renumber(artifact->code);
     if (assembly && e->arch.sm)
         sp_str_add(assembly, artifact->code);
     return true;

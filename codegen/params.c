@@ -67,7 +67,7 @@ cg_params_fill(struct cg_emit *e)
     for (uint32_t i = 0; i < request->n_args; i++) {
         if (request->args[i].kind == IR_ARG_SCALAR)
             params_add(artifact, SP_PARAM_SCALAR, i, 0,
-                       params_size(kernel->params[artifact->n_params].type));
+                       params_size(ir_scalar_row(request->args[i].dtype)->machine));
         else if (request->args[i].kind == IR_ARG_ARRAY)
             params_add_array(artifact, i, &request->args[i]);
     }

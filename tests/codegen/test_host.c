@@ -1,0 +1,2 @@
+int test_host(void);
+int test_host(void){return 0;}
