@@ -68,6 +68,12 @@ rt_cpu_queue_count(struct cpu_queue *queue, uint64_t *submitted_out, uint64_t *f
     pthread_mutex_unlock(&queue->lock);
 }
 
+static bool
+queue_cancelled(const struct cpu_job *job)
+{
+    return __atomic_load_n(&job->cancel, __ATOMIC_RELAXED) != 0;
+}
+
 static void
 queue_run_block(struct cpu_job *job, struct sp_block *block, uint64_t index)
 {
@@ -84,12 +90,12 @@ queue_run_job(struct cpu_job *job, void *shared)
 {
     struct sp_block block = job->block;
     block.shared = shared;
-    while (!job->cancel) {
+    while (!queue_cancelled(job)) {
         uint64_t first = atomic_fetch_add_explicit(&job->n_taken, job->chunk, memory_order_relaxed);
         if (first >= job->n_blocks)
             return;
         uint64_t end = job->n_blocks - first < job->chunk ? job->n_blocks : first + job->chunk;
-        for (uint64_t i = first; i < end && !job->cancel; i++)
+        for (uint64_t i = first; i < end && !queue_cancelled(job); i++)
             queue_run_block(job, &block, i);
     }
 }
@@ -106,7 +112,7 @@ queue_finish_head(struct cpu_queue *queue)
         const struct artifact *artifact = job->code->base.artifact;
         if (__atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2)
             sp_fault_explain(artifact, &job->fault, &queue->pending);
-        else if (job->cancel)
+        else if (queue_cancelled(job))
             sp_diag_set(&queue->pending, SP_E_CANCELLED, NULL,
                         artifact->name ? artifact->name : "?");
     }
@@ -123,7 +129,7 @@ queue_finish_head(struct cpu_queue *queue)
     rt_cpu_code_drop(code);
     queue->n_finished++;
     pthread_cond_broadcast(&queue->idle);
-    if (queue->head)
+    if (queue->head || queue->ending)
         pthread_cond_broadcast(&queue->work);
 }
 
@@ -301,7 +307,7 @@ rt_cpu_queue_cancel(struct cpu_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
     for (struct cpu_job *job = queue->head; job; job = job->next)
-        job->cancel = 1;
+        __atomic_store_n(&job->cancel, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&queue->lock);
 }
 

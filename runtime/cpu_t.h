@@ -32,7 +32,7 @@ struct cpu_job {
     _Atomic(uint64_t) n_taken;   /* may run past n_blocks */
     uint32_t n_active;           /* workers in it; under the queue's lock */
     bool exhausted;              /* under the queue's lock: no block is left to take */
-    volatile uint32_t cancel;
+    uint32_t cancel; /* accessed atomically */
     struct sp_fault fault;
     uint32_t shared_B;
     uint32_t params_cap_B;

@@ -1,0 +1,459 @@
+/* A stand-in for libcuda: two devices without memory protection or kernels. It records what it is
+ * called with and fails on order, so that the cuda device is tested on a machine without a GPU.
+ * Device memory is the heap; "launching" keeps a copy of the parameters and, on order, raises. With
+ * FAKE_OLD it lacks a function that newer drivers have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/artifact.h"
+#include "tests/runtime/fake_cuda.h"
+
+/* Each function against the table that the runtime calls it by. */
+#define CUDA_API(name, symbol, version, required, parameters) CUresult symbol parameters;
+#include "runtime/cuda_api.def"
+
+struct fake_cuda *fake_cuda(void);
+
+static struct fake_cuda fake = {.fault_site = -1};
+
+struct fake_cuda *
+fake_cuda(void)
+{
+    return &fake;
+}
+
+#define FAKE_NEEDS_CONTEXT                                                                         \
+    do {                                                                                           \
+        fake.n_calls++;                                                                            \
+        if (!fake.current || fake.current == FAKE_FOREIGN)                                         \
+            return 201; /* CUDA_ERROR_INVALID_CONTEXT */                                           \
+    } while (0)
+
+CUresult
+cuInit(unsigned int flags)
+{
+    const char *order = getenv("FAKE_CUDA_INIT");
+    return order ? atoi(order) : (CUresult)flags;
+}
+
+CUresult
+cuDriverGetVersion(int *version)
+{
+    *version = 12040;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuGetErrorName(CUresult error, const char **text)
+{
+    *text = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+            : error == CUDA_ERROR_INVALID_PTX   ? "CUDA_ERROR_INVALID_PTX"
+            : error == CUDA_ERROR_NO_DEVICE     ? "CUDA_ERROR_NO_DEVICE"
+                                                : "CUDA_ERROR_OTHER";
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuGetErrorString(CUresult error, const char **text)
+{
+    if (error == 999)
+        return CUDA_ERROR_INVALID_VALUE; /* and `*text` stays as it was */
+    *text = "said the fake";
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDeviceGetCount(int *count)
+{
+    *count = FAKE_N_DEVICES;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDeviceGet(CUdevice *device, int ordinal)
+{
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDeviceGetName(char *name, int size_B, CUdevice device)
+{
+    strncpy(name, device ? "Fake GPU B" : "Fake GPU A", (size_t)size_B);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+    memset(uuid, 0x40 + device, sizeof *uuid);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDeviceTotalMem_v2(size_t *size_B, CUdevice device)
+{
+    *size_B = (size_t)(device + 1) << 30;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    static const int values[128] = {
+        [CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 1024,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X] = 1024,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y] = 1024,
+        [CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z] = 64,
+        [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X] = 0x7fffffff,
+        [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y] = 65535,
+        [CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z] = 65535,
+        [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK] = 49152,
+        [CU_DEVICE_ATTRIBUTE_WARP_SIZE] = 32,
+        [CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK] = 65536,
+        [CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT] = 132,
+        [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 9,
+        [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 232448,
+    };
+    *value = values[attribute] + (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * device;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    fake.n_retained++;
+    *context = FAKE_CONTEXT(device);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    (void)device;
+    fake.n_retained--;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxGetCurrent(CUcontext *context)
+{
+    *context = fake.current;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxSetCurrent(CUcontext context)
+{
+    fake.n_set++;
+    fake.current = context;
+    return CUDA_SUCCESS;
+}
+
+static CUcontext below; /* one level is enough */
+
+CUresult
+cuCtxPushCurrent_v2(CUcontext context)
+{
+    fake.n_push++;
+    below = fake.current;
+    fake.current = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxPopCurrent_v2(CUcontext *context)
+{
+    fake.n_pop++;
+    *context = fake.current;
+    fake.current = below;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxSynchronize(void)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.n_syncs++;
+    return fake.wait_result;
+}
+
+CUresult
+cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n_options,
+                   CUjit_option *options, void **values)
+{
+    FAKE_NEEDS_CONTEXT;
+    strncpy(fake.ptx, image, sizeof fake.ptx - 1);
+    fake.n_options = n_options;
+    for (unsigned i = 0; i < n_options && i < 32; i++) {
+        fake.keys[i] = options[i];
+        fake.values[i] = (uintptr_t)values[i];
+        if (options[i] == CU_JIT_ERROR_LOG_BUFFER && fake.error_log)
+            strcpy(values[i], fake.error_log);
+    }
+    if (fake.load_result != CUDA_SUCCESS)
+        return fake.load_result;
+    fake.n_modules++;
+    *module = (CUmodule)(uintptr_t)0x3000;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuModuleUnload(CUmodule module)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.n_modules -= module == (CUmodule)(uintptr_t)0x3000;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (module != (CUmodule)(uintptr_t)0x3000 || strcmp(name, "entry"))
+        return 500; /* CUDA_ERROR_NOT_FOUND */
+    *function = (CUfunction)(uintptr_t)0x4000;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    (void)function;
+    static const int values[16] = {
+        [CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 640,
+        [CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES] = 1024,
+        [CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES] = 16,
+        [CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES] = 8,
+        [CU_FUNC_ATTRIBUTE_NUM_REGS] = 96,
+        [CU_FUNC_ATTRIBUTE_BINARY_VERSION] = 90,
+    };
+    *value = values[attribute];
+    return CUDA_SUCCESS;
+}
+
+#ifndef FAKE_OLD
+CUresult
+cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
+{
+    FAKE_NEEDS_CONTEXT;
+    (void)function;
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        fake.dynamic_B = value;
+    return CUDA_SUCCESS;
+}
+#endif
+
+/* The fault's address is the last 8 bytes, as in the test's artifact. */
+static void
+fake_raise(void)
+{
+    uint64_t address;
+    memcpy(&address, fake.params + fake.params_B - 8, 8);
+    struct sp_fault *fault = (struct sp_fault *)(uintptr_t)address;
+    fault->site = (uint32_t)fake.fault_site;
+    fault->block[0] = 3;
+    fault->thread[0] = 5;
+    fault->values[0] = 11;
+    fault->values[2] = 1;
+    fault->values[3] = 10;
+    __atomic_store_n(&fault->state, 2, __ATOMIC_RELEASE);
+}
+
+CUresult
+cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+               unsigned int block_x, unsigned int block_y, unsigned int block_z,
+               unsigned int shared_B, CUstream stream, void **params, void **extra)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (fake.launch_result != CUDA_SUCCESS || function != (CUfunction)(uintptr_t)0x4000 || params)
+        return fake.launch_result ? fake.launch_result : CUDA_ERROR_INVALID_VALUE;
+    fake.n_launches++;
+    unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+    memcpy(fake.grid, grid, sizeof grid);
+    memcpy(fake.block, block, sizeof block);
+    fake.shared_B = shared_B;
+    fake.stream = stream;
+    fake.has_params = extra != NULL;
+    fake.params_B = 0;
+    for (void **e = extra; e && *e != CUDA_PARAM_END; e += 2)
+        if (*e == CUDA_PARAM_SIZE)
+            fake.params_B = *(size_t *)e[1];
+    for (void **e = extra; e && *e != CUDA_PARAM_END; e += 2)
+        if (*e == CUDA_PARAM_POINTER)
+            memcpy(fake.params, e[1], fake.params_B);
+    if (fake.fault_site >= 0)
+        fake_raise();
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
+{
+    FAKE_NEEDS_CONTEXT;
+    *free_B = 1000;
+    *total_B = 2000;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemAlloc_v2(CUdeviceptr *address, size_t size_B)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (fake.alloc_result != CUDA_SUCCESS)
+        return fake.alloc_result;
+    fake.n_memory++;
+    *address = (uintptr_t)malloc(size_B);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemFree_v2(CUdeviceptr address)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.n_memory--;
+    free((void *)(uintptr_t)address);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemHostAlloc(void **address, size_t size_B, unsigned int flags)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (!(flags & CU_MEMHOSTALLOC_DEVICEMAP))
+        return CUDA_ERROR_INVALID_VALUE;
+    fake.n_host++;
+    *address = malloc(size_B);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemFreeHost(void *address)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.n_host--;
+    free(address);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned int flags)
+{
+    (void)flags;
+    *address = (uintptr_t)host;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (address != FAKE_MANAGED_AT && address != FAKE_DEVICE_AT && address != FAKE_PINNED_AT)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *(unsigned *)value =
+            address == FAKE_PINNED_AT ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+    else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+        *(unsigned *)value = address == FAKE_MANAGED_AT;
+    else
+        *(int *)value = 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size_B, CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.stream = stream;
+    memcpy((void *)(uintptr_t)to, from, size_B);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size_B, CUstream stream)
+{
+    return cuMemcpyHtoDAsync_v2((uintptr_t)to, (const void *)(uintptr_t)from, size_B, stream);
+}
+
+CUresult
+cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size_B, CUstream stream)
+{
+    return cuMemcpyHtoDAsync_v2(to, (const void *)(uintptr_t)from, size_B, stream);
+}
+
+CUresult
+cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.stream = stream;
+    memset((void *)(uintptr_t)to, value, count);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.stream = stream;
+    for (size_t i = 0; i < count; i++)
+        ((unsigned short *)(uintptr_t)to)[i] = value;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemsetD2D32Async(CUdeviceptr to, size_t pitch_B, unsigned int value, size_t width, size_t height,
+                   CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.stream = stream;
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++)
+            *(unsigned *)(uintptr_t)(to + y * pitch_B + x * 4) = value;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
+{
+    return cuMemsetD2D32Async(to, 4, value, 1, count, stream);
+}
+
+CUresult
+cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    FAKE_NEEDS_CONTEXT;
+    (void)flags;
+    fake.n_streams++;
+    *stream = (CUstream)(uintptr_t)0x5000;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuStreamDestroy_v2(CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    (void)stream;
+    fake.n_streams--;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuStreamQuery(CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.stream = stream;
+    if (fake.n_queries_busy > 0) {
+        fake.n_queries_busy--;
+        return CUDA_ERROR_NOT_READY;
+    }
+    return fake.wait_result;
+}
+
+CUresult
+cuStreamSynchronize(CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake.n_syncs++;
+    fake.stream = stream;
+    return fake.wait_result;
+}

@@ -1,0 +1,40 @@
+/* What the stand-in for libcuda records, and what it is told to do. */
+#ifndef TESTS_FAKE_CUDA_H
+#define TESTS_FAKE_CUDA_H
+
+#include "runtime/cuda_t.h"
+
+struct fake_cuda {
+    /* orders; CUDA_SUCCESS: nothing special */
+    CUresult init_result, load_result, launch_result, wait_result, alloc_result;
+    const char *error_log;
+    int n_queries_busy; /* cuStreamQuery says "not ready" so many times */
+    int fault_site;     /* -1, or the site that each launch raises at */
+
+    /* records */
+    int n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;
+    int n_push, n_pop, n_set;
+    CUcontext current;
+    unsigned grid[3], block[3], shared_B;
+    CUstream stream;
+    unsigned char params[256];
+    size_t params_B;
+    bool has_params;
+    int dynamic_B;
+    unsigned n_options;
+    int keys[32];
+    uintptr_t values[32];
+    char ptx[256];
+};
+
+/* Exported by the library as `fake_cuda`. */
+typedef struct fake_cuda *(*fake_cuda_fn)(void);
+
+#define FAKE_CONTEXT(device) ((CUcontext)(uintptr_t)(0x1000 + (device)))
+#define FAKE_FOREIGN ((CUcontext)(uintptr_t)0x9999)
+#define FAKE_N_DEVICES 2
+#define FAKE_MANAGED_AT 0x7000
+#define FAKE_DEVICE_AT 0x8000
+#define FAKE_PINNED_AT 0x9000
+
+#endif

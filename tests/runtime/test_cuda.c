@@ -1,0 +1,492 @@
+/* The cuda device against a stand-in for libcuda (fake_cuda.c): finding the driver and saying why
+ * not, contexts beside other libraries', options and logs of the compiler, the parameters of a launch,
+ * memory, waiting, and exceptions of kernels. The two libraries are given as arguments. */
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "support/arena.h"
+#include "tests/runtime/fake_cuda.h"
+#include "tests/support/check.h"
+
+static const char *fake_path, *old_path;
+
+struct fixture {
+    struct fake_cuda *fake;
+    struct rt_runtime *rt;
+    struct rt_device *dev;
+    struct sp_diag diag;
+};
+
+static int
+set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    void *library = dlopen(fake_path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    void *address = dlsym(library, "fake_cuda");
+    fake_cuda_fn get;
+    memcpy(&get, &address, sizeof get);
+    f->fake = get();
+    memset(f->fake, 0, sizeof *f->fake);
+    f->fake->fault_site = -1;
+    sp_diag_init(&f->diag);
+    f->rt = rt_runtime_create(&(struct rt_options){.cuda_library = fake_path});
+    assert_true(rt_open(f->rt, RT_CUDA, 0, &f->dev, &f->diag));
+    *state = f;
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    struct fixture *f = *state;
+    rt_runtime_destroy(f->rt);
+    assert_int_equal(f->fake->n_retained, 0);
+    assert_int_equal(f->fake->n_host, 0);
+    assert_int_equal(f->fake->n_modules, 0);
+    sp_diag_finish(&f->diag);
+    free(f);
+    return 0;
+}
+
+static void
+expect(struct fixture *f, enum sp_error code, const char *in_message, const char *in_hint)
+{
+    assert_int_equal(f->diag.code, code);
+    if (!strstr(f->diag.message, in_message))
+        assert_string_equal(f->diag.message, in_message);
+    if (in_hint) {
+        assert_non_null(f->diag.hint);
+        if (!strstr(f->diag.hint, in_hint))
+            assert_string_equal(f->diag.hint, in_hint);
+    }
+    sp_diag_finish(&f->diag);
+    sp_diag_init(&f->diag);
+}
+
+static char *
+copy_text(const char *text)
+{
+    return memcpy(sp_alloc(strlen(text) + 1), text, strlen(text) + 1);
+}
+
+/* A float and an int64 by size, then (if it can raise) the fault's address. */
+static struct artifact *
+make_artifact(bool raises)
+{
+    struct artifact *artifact = sp_artifact_create();
+    artifact->kind = SP_CODE_PTX;
+    artifact->code = copy_text(".version 8.0");
+    artifact->size_B = strlen(artifact->code);
+    artifact->entry = copy_text("entry");
+    artifact->name = copy_text("saxpy");
+    artifact->n_params = raises ? 3 : 2;
+    artifact->params_size_B = 24;
+    artifact->params = sp_alloc(3 * sizeof *artifact->params);
+    artifact->params[0] = (struct sp_param){SP_PARAM_EXTENT, 0, 1, 0, 8};
+    artifact->params[1] = (struct sp_param){SP_PARAM_SCALAR, 0, 0, 8, 4};
+    artifact->params[2] = (struct sp_param){SP_PARAM_FAULT, 0, 0, 16, 8};
+    if (raises) {
+        artifact->n_sites = 1;
+        artifact->sites = sp_alloc(sizeof *artifact->sites);
+        artifact->sites[0] = (struct sp_fault_site){
+            .code = SP_E_OUT_OF_BOUNDS, .where = {copy_text("k.py"), copy_text("saxpy"), 4, 4, 8, 12},
+            .name = copy_text("x"), .n_values = 4};
+    }
+    return artifact;
+}
+
+static struct rt_code *
+load(struct fixture *f, bool raises)
+{
+    struct artifact *artifact = make_artifact(raises);
+    struct rt_code *code;
+    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    sp_artifact_destroy(artifact);
+    return code;
+}
+
+static void
+test_no_driver(void **state)
+{
+    (void)state;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    struct rt_device *dev;
+    struct rt_runtime *rt =
+        rt_runtime_create(&(struct rt_options){.cuda_library = "/nonexistent/libcuda.so.1"});
+    assert_false(rt_runtime_driver(rt)->found);
+    assert_false(rt_open(rt, RT_CUDA, 0, &dev, &diag));
+    assert_int_equal(diag.code, SP_E_NO_DRIVER);
+    assert_non_null(strstr(diag.message, "/nonexistent/libcuda.so.1"));
+    assert_non_null(strstr(diag.hint, "GPUJIT_CUDA_LIBRARY"));
+    struct sp_str text;
+    sp_str_init(&text);
+    rt_print_info(rt, &text);
+    assert_non_null(strstr(text.data, "driver: none"));
+    assert_non_null(strstr(text.data, "\ncpu: "));
+    sp_str_finish(&text);
+    sp_diag_finish(&diag);
+    rt_runtime_destroy(rt);
+}
+
+static void
+test_environment_names_library(void **state)
+{
+    (void)state;
+    setenv("GPUJIT_CUDA_LIBRARY", fake_path, 1);
+    struct rt_runtime *rt = rt_runtime_create(NULL);
+    const struct rt_driver *driver = rt_runtime_driver(rt);
+    assert_true(driver->found);
+    assert_int_equal(driver->n_devices, FAKE_N_DEVICES);
+    assert_int_equal(driver->version, 12040);
+    assert_string_equal(driver->library, fake_path);
+    assert_string_equal(driver->why_not, "");
+    rt_runtime_destroy(rt);
+    unsetenv("GPUJIT_CUDA_LIBRARY");
+}
+
+static void
+test_old_driver(void **state)
+{
+    (void)state;
+    struct rt_runtime *rt = rt_runtime_create(&(struct rt_options){.cuda_library = old_path});
+    const struct rt_driver *driver = rt_runtime_driver(rt);
+    assert_false(driver->found);
+    assert_non_null(strstr(driver->why_not, "lacks cuFuncSetAttribute, which came with CUDA 9.0"));
+    assert_non_null(strstr(driver->hint, "update"));
+    rt_runtime_destroy(rt);
+}
+
+static void
+test_driver_without_device(void **state)
+{
+    (void)state;
+    setenv("FAKE_CUDA_INIT", "100", 1);
+    struct rt_runtime *rt = rt_runtime_create(&(struct rt_options){.cuda_library = fake_path});
+    assert_false(rt_runtime_driver(rt)->found);
+    assert_non_null(strstr(rt_runtime_driver(rt)->why_not, "CUDA_ERROR_NO_DEVICE"));
+    assert_non_null(strstr(rt_runtime_driver(rt)->hint, "CUDA_VISIBLE_DEVICES"));
+    rt_runtime_destroy(rt);
+    unsetenv("FAKE_CUDA_INIT");
+}
+
+static void
+test_info(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_device *again, *second;
+    assert_true(rt_open(f->rt, RT_CUDA, 0, &again, &f->diag));
+    assert_ptr_equal(again, f->dev);
+    assert_true(rt_open(f->rt, RT_CUDA, 1, &second, &f->diag));
+    assert_string_equal(rt_device_info(f->dev)->name, "Fake GPU A");
+    assert_string_equal(rt_device_info(f->dev)->target, "sm_90");
+    assert_string_equal(rt_device_info(second)->target, "sm_100");
+    assert_int_equal(rt_device_info(f->dev)->max_grid[1], 65535);
+    assert_int_equal(rt_device_info(f->dev)->max_block[2], 64);
+    assert_int_equal(rt_device_info(f->dev)->shared_optin_B, 232448);
+    assert_int_equal(rt_device_info(second)->uuid[15], 0x41);
+    assert_false(rt_open(f->rt, RT_CUDA, 2, &again, &f->diag));
+    expect(f, SP_E_NO_DEVICE, "there is no GPU number 2; the driver has 2", NULL);
+    struct sp_str text;
+    sp_str_init(&text);
+    rt_print_info(f->rt, &text);
+    assert_non_null(strstr(text.data, "driver: CUDA 12.4"));
+    assert_non_null(strstr(text.data, "cuda 1: Fake GPU B, sm_100, 132 multiprocessors, 2.0 GiB"));
+    sp_str_finish(&text);
+}
+
+static void
+test_contexts(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t address;
+    assert_null(f->fake->current);
+    assert_true(rt_device_alloc(f->dev, 16, &address, &f->diag)); /* none current: set, stays */
+    assert_ptr_equal(f->fake->current, FAKE_CONTEXT(0));
+    assert_int_equal(f->fake->n_set, 1);
+    assert_true(rt_device_free(f->dev, address, &f->diag)); /* ours current: nothing to do */
+    assert_int_equal(f->fake->n_set, 1);
+    assert_int_equal(f->fake->n_push, 0);
+    f->fake->current = FAKE_FOREIGN; /* another one: put aside and brought back */
+    assert_true(rt_device_alloc(f->dev, 16, &address, &f->diag));
+    assert_ptr_equal(f->fake->current, FAKE_FOREIGN);
+    assert_true(rt_device_free(f->dev, address, &f->diag));
+    struct rt_code *code = load(f, false);
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0};
+    uint64_t params[3] = {0};
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    rt_code_unload(code);
+    assert_true(rt_device_synchronize(f->dev, &f->diag));
+    assert_int_equal(f->fake->n_push, 6);
+    assert_int_equal(f->fake->n_pop, 6);
+    assert_int_equal(f->fake->n_set, 1);
+    assert_int_equal(f->fake->n_memory, 0);
+}
+
+static void
+test_launch(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, false);
+    assert_string_equal(f->fake->ptx, ".version 8.0");
+    assert_int_equal(code->attributes.registers, 96);
+    assert_int_equal(code->attributes.max_threads, 640);
+    assert_int_equal(code->attributes.shared_B, 1024);
+    struct rt_launch launch = {{7, 6, 5}, {4, 3, 2}, 128, 0, 0x77};
+    uint64_t params[3] = {0x1122334455667788, 0x99aabbcc, 0};
+    assert_true(rt_device_prepare(f->dev, code, &launch, &f->diag));
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_memory_equal(f->fake->grid, launch.grid, sizeof launch.grid);
+    assert_memory_equal(f->fake->block, launch.block, sizeof launch.block);
+    assert_int_equal(f->fake->shared_B, 128);
+    assert_ptr_equal(f->fake->stream, (void *)0x77);
+    assert_int_equal(f->fake->params_B, 12); /* to the end of the last one, not of the area */
+    assert_memory_equal(f->fake->params, params, 12);
+    int n_calls = f->fake->n_calls;
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_int_equal(f->fake->n_calls, n_calls + 1); /* a launch is the driver's call alone */
+
+    f->fake->launch_result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    assert_false(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "cuLaunchKernel failed", "fewer threads");
+    f->fake->launch_result = CUDA_SUCCESS;
+    rt_code_unload(code);
+    assert_int_equal(f->fake->n_modules, 0);
+}
+
+static void
+test_shared_memory(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, false);
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 49152 - 1024, 0, 0};
+    assert_true(rt_device_prepare(f->dev, code, &launch, &f->diag));
+    assert_int_equal(f->fake->dynamic_B, 0); /* within the default: not asked for */
+    launch.shared_B++;
+    assert_true(rt_device_prepare(f->dev, code, &launch, &f->diag));
+    assert_int_equal(f->fake->dynamic_B, launch.shared_B);
+    launch.shared_B = 232448 - 1024 + 1;
+    assert_false(rt_device_prepare(f->dev, code, &launch, &f->diag));
+    expect(f, SP_E_SHARED_LIMIT, "232449 bytes", NULL);
+    launch.shared_B = 0;
+    launch.block[0] = 641;
+    assert_false(rt_device_prepare(f->dev, code, &launch, &f->diag));
+    expect(f, SP_E_BLOCK_THREADS, "641 threads; this kernel allows 640", "96 registers");
+    rt_code_unload(code);
+}
+
+static void
+test_jit_options_and_logs(void **state)
+{
+    struct fixture *f = *state;
+    struct artifact *artifact = make_artifact(false);
+    struct rt_jit_options options;
+    struct rt_code *code;
+    rt_jit_options_init(&options);
+    assert_true(rt_device_load(f->dev, artifact, &options, &code, &f->diag));
+    assert_int_equal(f->fake->n_options, 4); /* the logs and nothing else */
+    rt_code_unload(code);
+    assert_true(rt_jit_options_set(&options, "max_registers", 64, &f->diag));
+    assert_true(rt_jit_options_set(&options, "fma", 0, &f->diag));
+    assert_true(rt_device_load(f->dev, artifact, &options, &code, &f->diag));
+    assert_int_equal(f->fake->n_options, 6);
+    assert_int_equal(f->fake->keys[0], 0);
+    assert_int_equal(f->fake->values[0], 64);
+    assert_int_equal(f->fake->keys[1], 24);
+    assert_int_equal(f->fake->values[1], 0);
+    rt_code_unload(code);
+
+    f->fake->load_result = CUDA_ERROR_INVALID_PTX;
+    f->fake->error_log = "ptxas: line 7; unknown symbol";
+    assert_false(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    assert_non_null(strstr(f->diag.message, "CUDA_ERROR_INVALID_PTX"));
+    expect(f, SP_E_LOAD_FAILED, "PTX of 'saxpy'", NULL);
+    assert_false(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    expect(f, SP_E_LOAD_FAILED, "line 7; unknown symbol", NULL);
+    f->fake->load_result = CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    f->fake->error_log = NULL;
+    assert_false(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    expect(f, SP_E_LOAD_FAILED, "saxpy", "driver is older");
+    f->fake->load_result = CUDA_SUCCESS;
+    artifact->entry[0] = 'E';
+    assert_false(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "cuModuleGetFunction", NULL);
+    assert_int_equal(f->fake->n_modules, 0);
+    artifact->kind = SP_CODE_OBJECT;
+    assert_false(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    expect(f, SP_E_INTERNAL_ERROR, "CPU device", NULL);
+    sp_artifact_destroy(artifact);
+}
+
+static void
+test_memory(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t address, other, free_B, total_B;
+    assert_true(rt_device_alloc(f->dev, 0, &address, &f->diag));
+    assert_int_equal(address, 0);
+    assert_true(rt_device_free(f->dev, 0, &f->diag));
+    assert_int_equal(f->fake->n_memory, 0);
+
+    assert_true(rt_device_alloc(f->dev, 64, &address, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 64, &other, &f->diag));
+    uint64_t in[8], out[8];
+    for (uint32_t size_B = 1; size_B <= 8; size_B *= 2) {
+        uint64_t element = 0x0102030405060708;
+        for (int equal_halves = 0; equal_halves < 2; equal_halves++) {
+            for (uint32_t i = 0; i < 64 / size_B; i++)
+                memcpy((char *)in + i * size_B, &element, size_B);
+            assert_true(rt_device_fill(f->dev, address, &element, size_B, 64 / size_B, 0x11, &f->diag));
+            assert_ptr_equal(f->fake->stream, (void *)0x11);
+            assert_true(rt_device_copy(f->dev, other, address, 64, 0x12, &f->diag));
+            assert_ptr_equal(f->fake->stream, (void *)0x12);
+            assert_true(rt_device_copy_out(f->dev, out, other, 64, 0x13, &f->diag));
+            assert_ptr_equal(f->fake->stream, (void *)0x13);
+            assert_memory_equal(in, out, 64);
+            element = 0x0505050505050505;
+        }
+    }
+    int n_syncs = f->fake->n_syncs;
+    assert_true(rt_device_copy_in(f->dev, address, in, 64, 0, &f->diag));
+    assert_int_equal(f->fake->n_syncs, n_syncs + 1);
+    assert_true(rt_device_memory_info(f->dev, &free_B, &total_B, &f->diag));
+    assert_int_equal(free_B, 1000);
+    assert_true(rt_device_free(f->dev, address, &f->diag));
+    assert_true(rt_device_free(f->dev, other, &f->diag));
+    assert_int_equal(f->fake->n_memory, 0);
+
+    f->fake->alloc_result = CUDA_ERROR_OUT_OF_MEMORY;
+    assert_false(rt_device_alloc(f->dev, 1 << 20, &address, &f->diag));
+    expect(f, SP_E_NO_MEMORY, "1048576 bytes of GPU memory cannot be had: 1000 of 2000", NULL);
+}
+
+static void
+test_query(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_memory memory;
+    assert_true(rt_device_query(f->dev, FAKE_DEVICE_AT, &memory, &f->diag));
+    assert_int_equal(memory.kind, RT_MEMORY_DEVICE);
+    assert_int_equal(memory.ordinal, 1);
+    assert_true(rt_device_query(f->dev, FAKE_MANAGED_AT, &memory, &f->diag));
+    assert_int_equal(memory.kind, RT_MEMORY_MANAGED);
+    assert_true(rt_device_query(f->dev, FAKE_PINNED_AT, &memory, &f->diag));
+    assert_int_equal(memory.kind, RT_MEMORY_HOST);
+    assert_true(rt_device_query(f->dev, 0x1234, &memory, &f->diag));
+    assert_int_equal(memory.kind, RT_MEMORY_UNKNOWN);
+}
+
+static void
+test_wait(void **state)
+{
+    struct fixture *f = *state;
+    rt_stream stream;
+    bool done;
+    assert_true(rt_device_stream_create(f->dev, &stream, &f->diag));
+    f->fake->n_queries_busy = 1 << 30;
+    assert_true(rt_device_wait(f->dev, &stream, 3, &done, &f->diag));
+    assert_false(done);
+    assert_int_equal(f->fake->stream, (CUstream)stream);
+    f->fake->n_queries_busy = 100;
+    assert_true(rt_device_wait(f->dev, &stream, 10000, &done, &f->diag));
+    assert_true(done);
+    assert_int_equal(f->fake->n_syncs, 0);
+    f->fake->n_queries_busy = 1;
+    assert_true(rt_device_wait(f->dev, NULL, 1000, &done, &f->diag));
+    assert_true(done);
+    assert_int_equal(f->fake->n_syncs, 1);
+    rt_device_cancel(f->dev);
+    assert_true(rt_stream_synchronize(f->dev, stream, &f->diag));
+    f->fake->wait_result = CUDA_ERROR_ILLEGAL_ADDRESS;
+    assert_false(rt_device_synchronize(f->dev, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "cuCtxSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS",
+           "must be started anew");
+    f->fake->wait_result = 999; /* an error without a text */
+    assert_false(rt_device_wait(f->dev, &stream, 5, &done, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "does not say why", NULL);
+    f->fake->wait_result = CUDA_SUCCESS;
+    assert_true(rt_device_stream_destroy(f->dev, stream, &f->diag));
+    assert_int_equal(f->fake->n_streams, 0);
+}
+
+static void
+test_faults(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, true);
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x21};
+    uint64_t params[3] = {0};
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_int_equal(f->fake->params_B, 24);
+    assert_int_not_equal(params[2], 0);
+    assert_true(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
+
+    f->fake->fault_site = 0;
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    rt_code_unload(code); /* the launch in flight keeps what the message needs */
+    assert_int_equal(f->fake->n_modules, 1);
+    assert_false(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
+    assert_int_equal(f->diag.where.line, 4);
+    expect(f, SP_E_OUT_OF_BOUNDS, "index 11 is out of bounds for axis 0 of array 'x'", NULL);
+    assert_int_equal(f->fake->n_modules, 0);
+    assert_true(rt_device_synchronize(f->dev, &f->diag));
+}
+
+/* More launches than slots, on a stream that nobody waits for: the launch makes room by waiting, and
+ * the exceptions found then come with the next wait. */
+static void
+test_faults_fill_up(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, true);
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x22};
+    uint64_t params[3] = {0};
+    rt_stream other = 0x23;
+    for (int i = 0; i < CUDA_N_SLOTS; i++) {
+        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+        assert_true(rt_stream_synchronize(f->dev, other, &f->diag));
+    }
+    int n_syncs = f->fake->n_syncs;
+    f->fake->fault_site = 0;
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_int_equal(f->fake->n_syncs, n_syncs + 1);
+    f->fake->fault_site = -1;
+    for (int i = 0; i < CUDA_N_SLOTS; i++)
+        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_int_equal(f->fake->n_syncs, n_syncs + 2);
+    uint8_t byte = 0;
+    assert_false(rt_device_copy_in(f->dev, (uintptr_t)&byte, &byte, 1, other, &f->diag));
+    expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
+    f->fake->launch_result = CUDA_ERROR_INVALID_VALUE;
+    assert_false(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "cuLaunchKernel", NULL);
+    rt_code_unload(code);
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc != 3)
+        return 2;
+    fake_path = argv[1];
+    old_path = argv[2];
+#define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_driver),
+        cmocka_unit_test(test_environment_names_library),
+        cmocka_unit_test(test_old_driver),
+        cmocka_unit_test(test_driver_without_device),
+        WITH_DEVICE(test_info),
+        WITH_DEVICE(test_contexts),
+        WITH_DEVICE(test_launch),
+        WITH_DEVICE(test_shared_memory),
+        WITH_DEVICE(test_jit_options_and_logs),
+        WITH_DEVICE(test_memory),
+        WITH_DEVICE(test_query),
+        WITH_DEVICE(test_wait),
+        WITH_DEVICE(test_faults),
+        WITH_DEVICE(test_faults_fill_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
