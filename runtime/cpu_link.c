@@ -1,5 +1,6 @@
 /* cpu_link: a relocatable object in, the address of its entry out, by LLVM's ORC. In: an ELF object
- * that codegen/ made. Out: code in executable memory until it is unlinked.
+ * that codegen/ made, position-independent (it lands far from libm and above 4 GiB). Out: code in
+ * executable memory until it is unlinked.
  *
  * One LLJIT per device, used only for its linking layer: nothing is compiled here. Objects have
  * equal symbol names as often as not, so each gets a symbol table of its own (a JITDylib). The C API
