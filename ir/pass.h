@@ -65,9 +65,33 @@ ir_is_ptr(ir_type type)
     return type >= IR_T_PTR && type <= IR_T_PTR_LOCAL;
 }
 
+/* Flags of the operation, for INTRIN those of the intrinsic. */
+static inline uint8_t
+ir_insn_flags(const struct ir_insn *insn)
+{
+    return insn->op == IR_INTRIN ? ir_intrin_row((enum ir_intrin)insn->imm)->flags
+                                 : ir_op_row((enum ir_op)insn->op)->flags;
+}
+/* Whether an unused one may be deleted: its value is all that it gives. */
+static inline bool
+ir_is_removable(const struct ir_insn *insn)
+{
+    return !(ir_insn_flags(insn) & ~(IR_PURE | IR_F_LOAD));
+}
+static inline bool
+ir_is_commutative(enum ir_op op)
+{
+    return op == IR_ADD || op == IR_ADD_NSW || op == IR_MUL || op == IR_AND || op == IR_OR ||
+           op == IR_XOR || op == IR_FADD || op == IR_FMUL;
+}
+
 /* The bits of a CONST of phase CORE, zero-extended from its width; f32 as its 32 bits. */
 bool ir_const_bits(const struct ir_func *func, ir_ref ref, uint64_t *bits_out);
 /* The constant of these bits: sign-extended INT, BOOL for i1, FLOAT. */
 ir_const ir_const_of_bits(struct ir_module *module, ir_type type, uint64_t bits);
+/* Computes a pure operation on constants. `from` is operand 0's type, `to` the result's; bits as in
+ * ir_const_bits. False if the operation cannot be computed here or its result is not defined. */
+bool ir_fold(enum ir_op op, uint32_t imm, ir_type from, ir_type to, const uint64_t *args,
+             uint64_t *bits_out);
 
 #endif

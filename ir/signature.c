@@ -27,7 +27,7 @@ struct signature {
     struct sp_diag *diag;
 };
 
-static bool
+static bool __attribute__((format(printf, 3, 4)))
 signature_fail(const struct signature *s, const char *at, const char *format, ...)
 {
     char text[200];
