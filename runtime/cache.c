@@ -1,17 +1,17 @@
-/* cache: from the key of a launch to whatever its owner made for it. In: keys of 64-bit words. Out:
- * HIT with the value, MINE (make it), WAIT (another thread is making it).
+/* cache: from the key of a launch to whatever its owner made for it. In: keys of 64-bit words.
+ * Out: HIT with the value, MINE (make it), WAIT (another thread is making it).
  *
- * An open-addressing table of pointers to entries; entries never move and live as long as the cache,
- * so a reader needs two acquire loads and no lock: of the table's address and of the slot. Writers
- * hold the mutex. A table that is three quarters full is copied to one of twice the size; the old one
- * is kept until the cache ends, because a reader may still be in it (all old tables together are
- * smaller than the newest). An entry whose making failed stays in its slot as VACANT and the next
- * comer claims it.
+ * An open-addressing table of pointers to entries; entries never move and live as long as the
+ * cache, so a reader needs two acquire loads and no lock: of the table's address and of the
+ * slot. Writers hold the mutex. A table that is three quarters full is copied to one of twice
+ * the size; the old one is kept until the cache ends, because a reader may still be in it (all
+ * old tables together are smaller than the newest). An entry whose making failed stays in its
+ * slot as VACANT and the next comer claims it.
  *
- * Alternatives that lost: a read-write lock (its reader count is one contended cache line), epochs
- * or hazard pointers (entries die with the cache, so there is nothing to reclaim early), handing the
- * maker's diagnostic to all waiters (each must report against its own call, and a second attempt at
- * a failing compilation costs milliseconds in a case that is an error anyway). */
+ * Alternatives that lost: a read-write lock (its reader count is one contended cache line),
+ * epochs or hazard pointers (entries die with the cache, so there is nothing to reclaim early),
+ * handing the maker's diagnostic to all waiters (each must report against its own call, and a
+ * second attempt at a failing compilation costs milliseconds in a case that is an error anyway). */
 #include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -170,13 +170,9 @@ cache_claim(struct rt_cache *cache, const struct rt_key *key, void **value_out)
         return RT_MINE;
     }
     switch ((enum cache_state)atomic_load_explicit(&entry->state, memory_order_relaxed)) {
-    case CACHE_READY:
-        *value_out = entry->value;
-        return RT_HIT;
-    case CACHE_PENDING:
-        return RT_WAIT;
-    case CACHE_VACANT:
-        break;
+    case CACHE_READY: *value_out = entry->value; return RT_HIT;
+    case CACHE_PENDING: return RT_WAIT;
+    case CACHE_VACANT: break;
     }
     atomic_store_explicit(&entry->state, CACHE_PENDING, memory_order_relaxed);
     return RT_MINE;

@@ -1,6 +1,6 @@
 /* cpu_code: an object of the host in, launches out. Loading hands the object to the linker
- * (cpu_link.c) and keeps the address of its entry; a launch is a job in the queue. Code is counted: a
- * job keeps it, so that unloading never waits. */
+ * (cpu_link.c) and keeps the address of its entry; a launch is a job in the queue. Code is
+ * counted: a job keeps it, so that unloading never waits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ code_fail(const struct artifact *artifact, const char *why, struct sp_diag *diag
 }
 
 bool
-rt_cpu_load(struct rt_device *base, struct artifact *artifact,
-            const struct rt_jit_options *options, struct rt_code **code_out, struct sp_diag *diag)
+rt_cpu_load(struct rt_device *base, struct artifact *artifact, const struct rt_jit_options *options,
+            struct rt_code **code_out, struct sp_diag *diag)
 {
     (void)options;
     struct cpu_device *dev = (struct cpu_device *)base;

@@ -1,12 +1,13 @@
-/* cpu_device: the host as a device, for machines without a GPU and for finding faults. Out: a struct
- * rt_device with the limits of a GPU, so that what runs here runs there. Memory is the heap, aligned as
- * a GPU's, with a table of what is live: freeing what is not is an error here and not a crash. All
- * copies wait for the queue and run on the caller. Freed memory that a queued launch may use is kept until
- * that launch is over, so that freeing (which Python does at any time) never waits.
+/* cpu_device: the host as a device, for machines without a GPU and for finding faults. Out: a
+ * struct rt_device with the limits of a GPU, so that what runs here runs there. Memory is the
+ * heap, aligned as a GPU's, with a table of what is live: freeing what is not is an error here
+ * and not a crash. All copies wait for the queue and run on the caller. Freed memory that a
+ * queued launch may use is kept until that launch is over, so that freeing (which Python does at
+ * any time) never waits.
  *
- * After a fork the child has the memory and the loaded code, but none of the threads, and locks may
- * be held by threads that are gone: the first operation in the child makes locks and queue anew.
- * (pthread_atfork, the alternative, cannot be undone when the library is unloaded.) */
+ * After a fork the child has the memory and the loaded code, but none of the threads, and locks
+ * may be held by threads that are gone: the first operation in the child makes locks and queue
+ * anew. (pthread_atfork, the alternative, cannot be undone when the library is unloaded.) */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,7 +127,8 @@ device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
         memory->live.len--;
         memmove(&memory->live.data[at - 1], &memory->live.data[at],
                 (memory->live.len + 1 - at) * sizeof memory->live.data[0]);
-        sp_vec_push(NULL, &memory->doomed, (struct cpu_doomed){(void *)(uintptr_t)address, submitted});
+        sp_vec_push(NULL, &memory->doomed,
+                    (struct cpu_doomed){(void *)(uintptr_t)address, submitted});
     }
     memory_reap(memory, finished);
     pthread_mutex_unlock(&memory->lock);
@@ -199,11 +201,11 @@ device_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_
     struct cpu_memory *memory = &device_of(base)->memory;
     pthread_mutex_lock(&memory->lock);
     uint32_t at = memory_above(memory, address);
-    bool found = at > 0 && address - memory->live.data[at - 1].address <
-                               memory->live.data[at - 1].size_B;
+    bool found =
+        at > 0 && address - memory->live.data[at - 1].address < memory->live.data[at - 1].size_B;
     pthread_mutex_unlock(&memory->lock);
-    *memory_out = found ? (struct rt_memory){RT_MEMORY_DEVICE, 0}
-                        : (struct rt_memory){RT_MEMORY_UNKNOWN, -1};
+    *memory_out =
+        found ? (struct rt_memory){RT_MEMORY_DEVICE, 0} : (struct rt_memory){RT_MEMORY_UNKNOWN, -1};
     return true;
 }
 
@@ -254,8 +256,7 @@ static bool
 device_launch(struct rt_device *base, struct rt_code *code, const struct rt_launch *launch,
               void *params, struct sp_diag *diag)
 {
-    return rt_cpu_queue_add(&device_of(base)->queue, (struct cpu_code *)code, launch,
-                            params, diag);
+    return rt_cpu_queue_add(&device_of(base)->queue, (struct cpu_code *)code, launch, params, diag);
 }
 
 static void

@@ -1,16 +1,17 @@
-/* cpu_link: a relocatable object in, the address of its entry out, by LLVM's ORC. In: an ELF object
- * that codegen/ made, position-independent (it lands far from libm and above 4 GiB). Out: code in
- * executable memory until it is unlinked.
+/* cpu_link: a relocatable object in, the address of its entry out, by LLVM's ORC. In: an ELF
+ * object that codegen/ made, position-independent (it lands far from libm and above 4 GiB). Out:
+ * code in executable memory until it is unlinked.
  *
  * One LLJIT per device, used only for its linking layer: nothing is compiled here. Objects have
- * equal symbol names as often as not, so each gets a symbol table of its own (a JITDylib). The C API
- * cannot remove one from its session; a cleared one goes back to a list and serves the next object,
- * so there are never more than objects live at once. Symbols that an object lacks come from
- * rt_cpu_symbol through a generator attached to each table. ORC's messages, which it would print to
- * stderr, are caught and returned.
+ * equal symbol names as often as not, so each gets a symbol table of its own (a JITDylib). The C
+ * API cannot remove one from its session; a cleared one goes back to a list and serves the next
+ * object, so there are never more than objects live at once. Symbols that an object lacks come
+ * from rt_cpu_symbol through a generator attached to each table. ORC's messages, which it would
+ * print to stderr, are caught and returned.
  *
- * A loader of our own (mmap, a dozen kinds of relocation per processor) was the alternative: smaller,
- * but LLVM is in the process anyway and knows every relocation that its code generator writes. */
+ * A loader of our own (mmap, a dozen kinds of relocation per processor) was the alternative:
+ * smaller, but LLVM is in the process anyway and knows every relocation that its code generator
+ * writes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,8 @@ link_new_table(struct cpu_linker *linker)
     struct sp_str name;
     sp_str_init(&name);
     sp_str_printf(&name, "kernel.%u", linker->n_tables++);
-    LLVMOrcJITDylibRef table = LLVMOrcExecutionSessionCreateBareJITDylib(linker->session, name.data);
+    LLVMOrcJITDylibRef table =
+        LLVMOrcExecutionSessionCreateBareJITDylib(linker->session, name.data);
     sp_str_finish(&name);
     LLVMOrcJITDylibAddGenerator(
         table, LLVMOrcCreateCustomCAPIDefinitionGenerator(link_generate, NULL, NULL));

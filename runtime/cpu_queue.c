@@ -1,15 +1,16 @@
-/* cpu_queue: launches on the CPU device. In: code, a grid, parameters. Out: every block run once, the
- * launches in order, whatever their stream.
+/* cpu_queue: launches on the CPU device. In: code, a grid, parameters. Out: every block run
+ * once, the launches in order, whatever their stream.
  *
- * One first-in-first-out queue; the head runs. Workers join the head under the lock, then take chunks
- * of its blocks by an atomic counter; whoever finds none left marks it exhausted, and the last to
- * leave finishes it: its fault or interrupt becomes the pending diagnostic, the next job becomes the
- * head. Threads start at the first launch, block all signals (Ctrl-C belongs to the program's own
- * threads) and live as long as the device.
+ * One first-in-first-out queue; the head runs. Workers join the head under the lock, then take
+ * chunks of its blocks by an atomic counter; whoever finds none left marks it exhausted, and the
+ * last to leave finishes it: its fault or interrupt becomes the pending diagnostic, the next job
+ * becomes the head. Threads start at the first launch, block all signals (Ctrl-C belongs to the
+ * program's own threads) and live as long as the device.
  *
- * Not done: running a small launch on the caller. It would save a wake-up (some microseconds), but
- * nobody can say that a kernel is short, and one that is not would hold the GIL and be deaf to Ctrl-C.
- * One queue per stream lost too: programs that need streams to overlap need them on a GPU. */
+ * Not done: running a small launch on the caller. It would save a wake-up (some microseconds),
+ * but nobody can say that a kernel is short, and one that is not would hold the GIL and be deaf
+ * to Ctrl-C. One queue per stream lost too: programs that need streams to overlap need them on a
+ * GPU. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,8 +46,8 @@ rt_cpu_queue_init(struct cpu_queue *queue, uint32_t n_workers)
     sp_diag_init(&queue->pending);
 }
 
-/* What the parent's queue held is left alone, not freed: a thread that is gone may have been halfway
- * through it. */
+/* What the parent's queue held is left alone, not freed: a thread that is gone may have been
+ * halfway through it. */
 void
 rt_cpu_queue_reset(struct cpu_queue *queue)
 {

@@ -1,8 +1,8 @@
-/* cpu_symbols: names of functions in, addresses out. First the table cpu_symbols.def, whose rows are
- * resolved when this library is linked, so they are there whatever the process has loaded and
- * however its symbols are hidden; then the process's own symbols by dlsym. A linear search: it is asked
- * a few times per compiled kernel. Conversions of float16 are resolved by dlsym alone, because
- * compilers before GCC 12 lack them. */
+/* cpu_symbols: names of functions in, addresses out. First the table cpu_symbols.def, whose rows
+ * are resolved when this library is linked, so they are there whatever the process has loaded
+ * and however its symbols are hidden; then the process's own symbols by dlsym. A linear search:
+ * it is asked a few times per compiled kernel. Conversions of float16 are resolved by dlsym
+ * alone, because compilers before GCC 12 lack them. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>

@@ -28,11 +28,11 @@ struct cpu_job {
     struct cpu_code *code;
     struct sp_block block; /* what all blocks share; block_idx is filled per block */
     uint64_t n_blocks;
-    uint64_t chunk;              /* blocks a worker takes at a time */
-    _Atomic(uint64_t) n_taken;   /* may run past n_blocks */
-    uint32_t n_active;           /* workers in it; under the queue's lock */
-    bool exhausted;              /* under the queue's lock: no block is left to take */
-    uint32_t cancel; /* accessed atomically */
+    uint64_t chunk;            /* blocks a worker takes at a time */
+    _Atomic(uint64_t) n_taken; /* may run past n_blocks */
+    uint32_t n_active;         /* workers in it; under the queue's lock */
+    bool exhausted;            /* under the queue's lock: no block is left to take */
+    uint32_t cancel;           /* accessed atomically */
     struct sp_fault fault;
     uint32_t shared_B;
     uint32_t params_cap_B;
@@ -41,9 +41,9 @@ struct cpu_job {
 
 struct cpu_queue {
     uint32_t n_workers;
-    pthread_mutex_t lock; /* of everything below */
-    pthread_cond_t work;  /* the head can be joined, or the queue ends */
-    pthread_cond_t idle;  /* a job finished */
+    pthread_mutex_t lock;        /* of everything below */
+    pthread_cond_t work;         /* the head can be joined, or the queue ends */
+    pthread_cond_t idle;         /* a job finished */
     struct cpu_job *head, *tail; /* the head runs */
     struct cpu_job *spare;       /* finished jobs for reuse */
     uint32_t n_spare;
@@ -66,7 +66,7 @@ struct cpu_doomed {
 struct cpu_memory {
     pthread_mutex_t lock;
     uint64_t used_B;
-    uintptr_t n_streams; /* handles given out */
+    uintptr_t n_streams;                /* handles given out */
     SP_VEC(struct cpu_allocation) live; /* by address */
     SP_VEC(struct cpu_doomed) doomed;   /* freed by the user, perhaps still used by a job */
 };
@@ -95,7 +95,8 @@ SP_MUST_CHECK bool rt_cpu_queue_wait(struct cpu_queue *queue, int timeout_ms, bo
                                      struct sp_diag *diag);
 void rt_cpu_queue_cancel(struct cpu_queue *queue);
 
-/* cpu_device.c. Every operation begins with it: in a child after fork it makes the device usable. */
+/* cpu_device.c. Every operation begins with it: in a child after fork it makes the device
+ * usable. */
 void rt_cpu_mend_slow(struct cpu_device *dev);
 
 static inline void

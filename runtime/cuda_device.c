@@ -1,9 +1,9 @@
 /* cuda_device: one GPU through the driver API. In: an ordinal. Out: a struct rt_device over the
- * device's primary context, which torch, CuPy and the CUDA runtime use too, so that their pointers
- * and streams are ours. The context is made current by comparing (cuCtxGetCurrent, some ns): as a rule
- * it is already; if none is, it is set and stays, as the CUDA runtime does it; another one is pushed
- * aside for the call. Copies with the host are complete on return, because the host's side is memory
- * of Python objects that may go away. */
+ * device's primary context, which torch, CuPy and the CUDA runtime use too, so that their
+ * pointers and streams are ours. The context is made current by comparing (cuCtxGetCurrent, some
+ * ns): as a rule it is already; if none is, it is set and stays, as the CUDA runtime does it;
+ * another one is pushed aside for the call. Copies with the host are complete on return, because
+ * the host's side is memory of Python objects that may go away. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +149,7 @@ device_fill(struct rt_device *base, uint64_t to, const void *element, uint32_t e
         if (ok)
             CUDA_CALL(dev, diag, ok, cuMemsetD2D32Async, to + 4, 8, v32[1], 1, count, on);
         return ok;
-    default:
-        return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "fill: not an element's size");
+    default: return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "fill: not an element's size");
     }
 }
 
@@ -240,8 +239,9 @@ device_poll(struct cuda_device *dev, CUstream stream, int timeout_ms)
     }
 }
 
-/* With a time limit and no stream, the default stream is asked first: it waits for all others but
- * those that another library made "non-blocking"; these are waited for at the end, without limit. */
+/* With a time limit and no stream, the default stream is asked first: it waits for all others
+ * but those that another library made "non-blocking"; these are waited for at the end, without
+ * limit. */
 static bool
 device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, bool *done_out,
             struct sp_diag *diag)

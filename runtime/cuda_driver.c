@@ -1,7 +1,8 @@
-/* cuda_driver: finds libcuda and its functions. In: a path, or the names under which drivers install
- * themselves. Out: struct cuda_api by the table cuda_api.def, or why not and what to do about it: no
- * library, a library without its kernel module, a driver that is too old (with the first function
- * that is missing), no device. Also the one place that turns a CUresult into a diagnostic.
+/* cuda_driver: finds libcuda and its functions. In: a path, or the names under which drivers
+ * install themselves. Out: struct cuda_api by the table cuda_api.def, or why not and what to do
+ * about it: no library, a library without its kernel module, a driver that is too old (with the
+ * first function that is missing), no device. Also the one place that turns a CUresult into a
+ * diagnostic.
  *
  * dlopen and not linking, so that the same binary starts on a machine without a driver; dlsym by
  * versioned symbol and not cuGetProcAddress, which needs CUDA 11.3 and would answer with newer
@@ -35,8 +36,9 @@ driver_open(struct cuda_driver *driver, const char *library)
     if (library)
         sp_str_add(&driver->hint, "GPUJIT_CUDA_LIBRARY names this file");
     else
-        sp_str_add(&driver->hint, "install NVIDIA's driver (a toolkit is not needed), and in a "
-                                  "container pass the GPU in; kernels run on the CPU device without");
+        sp_str_add(&driver->hint,
+                   "install NVIDIA's driver (a toolkit is not needed), and in a "
+                   "container pass the GPU in; kernels run on the CPU device without");
     return NULL;
 }
 
@@ -69,8 +71,9 @@ driver_explain_init(struct cuda_driver *driver, CUresult result)
         sp_str_add(&driver->hint, "the driver is there but sees no GPU: is CUDA_VISIBLE_DEVICES "
                                   "empty, or the GPU not passed into the container?");
     else if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH)
-        sp_str_add(&driver->hint, "libcuda and the kernel module are of different versions: reboot, "
-                                  "or install the same version of both");
+        sp_str_add(&driver->hint,
+                   "libcuda and the kernel module are of different versions: reboot, "
+                   "or install the same version of both");
 }
 
 static bool
@@ -126,8 +129,8 @@ rt_cuda_driver_create(const char *library)
     return driver;
 }
 
-/* The library stays open: other parts of the process may hold what it gave out, and a driver that is
- * unloaded while its threads run crashes. */
+/* The library stays open: other parts of the process may hold what it gave out, and a driver
+ * that is unloaded while its threads run crashes. */
 void
 rt_cuda_driver_destroy(struct cuda_driver *driver)
 {
@@ -158,7 +161,8 @@ driver_hint(const struct cuda_driver *driver, CUresult result)
     case CUDA_ERROR_ILLEGAL_ADDRESS:
     case CUDA_ERROR_MISALIGNED_ADDRESS:
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-        return "a kernel used memory that is not its own; the GPU's state is lost for this process, "
+        return "a kernel used memory that is not its own; the GPU's state is lost for this "
+               "process, "
                "which must be started anew. With GPUJIT_DEVICE=cpu the index at fault is named";
     case CUDA_ERROR_LAUNCH_TIMEOUT:
     case CUDA_ERROR_ASSERT:
@@ -175,8 +179,7 @@ driver_hint(const struct cuda_driver *driver, CUresult result)
         return "the driver is older than the PTX version: update it";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
         return "the code was compiled for another architecture than this GPU's";
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 

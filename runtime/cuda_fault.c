@@ -1,12 +1,12 @@
-/* cuda_fault: exceptions that kernels raise on a GPU. A launch of a kernel that can raise gets one of
- * 256 struct sp_fault in host memory that the device writes over the bus; its address travels in the
- * parameter area. After a wait the slots of what was waited for are looked at and freed, and the
- * first fault becomes a diagnostic. A kernel that cannot raise never comes here.
+/* cuda_fault: exceptions that kernels raise on a GPU. A launch of a kernel that can raise gets
+ * one of 256 struct sp_fault in host memory that the device writes over the bus; its address
+ * travels in the parameter area. After a wait the slots of what was waited for are looked at and
+ * freed, and the first fault becomes a diagnostic. A kernel that cannot raise never comes here.
  *
- * When all slots are in flight the launch waits for the device. A slot holds a share of the code,
- * whose artifact has the text of the exception. One slot per device for all launches was the
- * alternative; it lost because a fault must be told from an earlier launch's that was not waited for,
- * and be explained by its own kernel's table of sites. */
+ * When all slots are in flight the launch waits for the device. A slot holds a share of the
+ * code, whose artifact has the text of the exception. One slot per device for all launches was
+ * the alternative; it lost because a fault must be told from an earlier launch's that was not
+ * waited for, and be explained by its own kernel's table of sites. */
 #include <string.h>
 
 #include "runtime/cuda_t.h"

@@ -48,8 +48,8 @@ struct cuda_code {
     struct rt_code base;
     CUmodule module;
     CUfunction function;
-    size_t params_B; /* up to the end of the last parameter */
-    int32_t fault_offset; /* -1: the kernel cannot raise */
+    size_t params_B;             /* up to the end of the last parameter */
+    int32_t fault_offset;        /* -1: the kernel cannot raise */
     _Atomic(uint32_t) dynamic_B; /* dynamic shared memory that was asked for so far */
     _Atomic(uint32_t) shares;    /* the user's, and one per fault slot in flight */
 };

@@ -42,10 +42,11 @@ rt_limits_check(const struct rt_info *info, const struct rt_attributes *attribut
     if (threads > max_threads) {
         sp_diag_set(diag, SP_E_BLOCK_THREADS, NULL, (long long)threads, (long long)max_threads);
         if (by_kernel && attributes->registers)
-            sp_diag_hint(diag,
-                         "the kernel uses %u registers per thread, or has launch bounds; the device "
-                         "itself allows %u threads",
-                         attributes->registers, info->max_threads);
+            sp_diag_hint(
+                diag,
+                "the kernel uses %u registers per thread, or has launch bounds; the device "
+                "itself allows %u threads",
+                attributes->registers, info->max_threads);
         return false;
     }
 

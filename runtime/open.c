@@ -84,8 +84,7 @@ open_cuda(struct rt_runtime *rt, int ordinal, struct rt_device **dev_out, struct
         sp_str_finish(&text);
         return false;
     }
-    if (!rt->cuda[ordinal] &&
-        !rt_cuda_open(rt, rt->driver, ordinal, &rt->cuda[ordinal], diag))
+    if (!rt->cuda[ordinal] && !rt_cuda_open(rt, rt->driver, ordinal, &rt->cuda[ordinal], diag))
         return false;
     *dev_out = rt->cuda[ordinal];
     return true;
@@ -129,8 +128,9 @@ open_print_device(struct rt_runtime *rt, enum rt_kind kind, int ordinal, struct 
                       info->target, info->n_processors, gib);
     else
         sp_str_printf(out, "cpu: %s, %u threads, %.1f GiB\n", info->name, info->n_processors, gib);
-    sp_str_printf(out, "  limits: grid %u x %u x %u, block %u x %u x %u of %u threads, %u bytes of "
-                       "shared memory per block (%u when asked for)\n",
+    sp_str_printf(out,
+                  "  limits: grid %u x %u x %u, block %u x %u x %u of %u threads, %u bytes of "
+                  "shared memory per block (%u when asked for)\n",
                   info->max_grid[0], info->max_grid[1], info->max_grid[2], info->max_block[0],
                   info->max_block[1], info->max_block[2], info->max_threads, info->shared_B,
                   info->shared_optin_B);

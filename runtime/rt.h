@@ -1,10 +1,10 @@
-/* runtime/: an artifact in, a launch out. Devices behind one struct of functions (two instances: cuda
- * by dlopen of the driver, cpu by a thread pool) and the memory cache of compiled kernels.
+/* runtime/: an artifact in, a launch out. Devices behind one struct of functions (two instances:
+ * cuda by dlopen of the driver, cpu by a thread pool) and the memory cache of compiled kernels.
  *
- * State hangs off `struct rt_runtime`, which the caller creates and owns; devices and code belong to
- * it. Every function may be called from any thread. Functions that return bool follow support/diag.h:
- * false after one sp_diag_set, out parameters untouched. Functions that may block say so; whoever
- * holds the GIL drops it around those. */
+ * State hangs off `struct rt_runtime`, which the caller creates and owns; devices and code
+ * belong to it. Every function may be called from any thread. Functions that return bool follow
+ * support/diag.h: false after one sp_diag_set, out parameters untouched. Functions that may
+ * block say so; whoever holds the GIL drops it around those. */
 #ifndef RT_RT_H
 #define RT_RT_H
 
@@ -35,8 +35,8 @@ struct rt_runtime *rt_runtime_create(const struct rt_options *options);
 void rt_runtime_destroy(struct rt_runtime *rt);
 
 struct rt_driver {
-    bool found;          /* the driver works; there may still be no device */
-    int version;         /* as cuDriverGetVersion says: 12040 is 12.4; 0 unknown */
+    bool found;  /* the driver works; there may still be no device */
+    int version; /* as cuDriverGetVersion says: 12040 is 12.4; 0 unknown */
     uint32_t n_devices;
     const char *library; /* the path or name that was opened, "" if none */
     const char *why_not; /* "" when found */
@@ -53,13 +53,13 @@ SP_MUST_CHECK bool rt_open(struct rt_runtime *rt, enum rt_kind kind, int ordinal
 /* "key: value" lines for `gpujit info`: driver, devices, limits, what is missing. */
 void rt_print_info(struct rt_runtime *rt, struct sp_str *out);
 
-/* ---- Devices ----------------------------------------------------------------------------------- */
+/* ---- Devices -------------------------------------------------------------------------------- */
 
 struct rt_info {
     enum rt_kind kind;
     int ordinal;
     char name[128];
-    char target[16]; /* "sm_90", "host" */
+    char target[16];        /* "sm_90", "host" */
     int cc_major, cc_minor; /* 0 on the cpu */
     int driver_version;     /* 0 on the cpu */
     uint8_t uuid[16];
@@ -91,11 +91,11 @@ SP_MUST_CHECK bool rt_jit_options_set(struct rt_jit_options *options, const char
 
 /* What the device says of loaded code. Unknown numbers are 0. */
 struct rt_attributes {
-    uint32_t registers;   /* per thread */
-    uint32_t shared_B;    /* static, per block */
-    uint32_t local_B;     /* per thread */
+    uint32_t registers; /* per thread */
+    uint32_t shared_B;  /* static, per block */
+    uint32_t local_B;   /* per thread */
     uint32_t constant_B;
-    uint32_t max_threads; /* per block: the least of device, registers and launch bounds */
+    uint32_t max_threads;    /* per block: the least of device, registers and launch bounds */
     uint32_t binary_version; /* 90 is sm_90 */
 };
 
@@ -182,8 +182,8 @@ rt_device_alloc(struct rt_device *dev, uint64_t size_B, uint64_t *address_out, s
     return dev->ops->alloc(dev, size_B, address_out, diag);
 }
 
-/* Once the work that may use it is over: cuda waits for that (blocks), the cpu device frees it later.
- * Address 0 is allowed. */
+/* Once the work that may use it is over: cuda waits for that (blocks), the cpu device frees it
+ * later. Address 0 is allowed. */
 SP_MUST_CHECK static inline bool
 rt_device_free(struct rt_device *dev, uint64_t address, struct sp_diag *diag)
 {
@@ -251,8 +251,9 @@ rt_device_stream_destroy(struct rt_device *dev, rt_stream stream, struct sp_diag
 }
 
 /* Waits for a stream's work, or (`stream` NULL) for all of the device's, at most `timeout_ms`
- * (negative: for ever; blocks). Succeeds with `*done_out` false when time is up. Once done it fails with
- * what went wrong since the last wait or copy: a kernel's exception, a dead context, an interrupt. */
+ * (negative: for ever; blocks). Succeeds with `*done_out` false when time is up. Once done it
+ * fails with what went wrong since the last wait or copy: a kernel's exception, a dead context,
+ * an interrupt. */
 SP_MUST_CHECK static inline bool
 rt_device_wait(struct rt_device *dev, const rt_stream *stream, int timeout_ms, bool *done_out,
                struct sp_diag *diag)
@@ -274,8 +275,8 @@ rt_stream_synchronize(struct rt_device *dev, rt_stream stream, struct sp_diag *d
     return dev->ops->wait(dev, &stream, -1, &done, diag);
 }
 
-/* Asks what is running and queued to stop; the next wait then fails with SP_E_CANCELLED. Does nothing
- * on cuda, whose kernels cannot be stopped, and when nothing runs. */
+/* Asks what is running and queued to stop; the next wait then fails with SP_E_CANCELLED. Does
+ * nothing on cuda, whose kernels cannot be stopped, and when nothing runs. */
 static inline void
 rt_device_cancel(struct rt_device *dev)
 {
@@ -370,8 +371,8 @@ enum rt_claim {
     RT_WAIT, /* another thread is making it: rt_cache_wait, without the GIL */
 };
 
-/* `destroy` is called on every value when the cache ends. Entries are never taken out before: an owner
- * whose guards failed counts a generation and has it in the key. */
+/* `destroy` is called on every value when the cache ends. Entries are never taken out before: an
+ * owner whose guards failed counts a generation and has it in the key. */
 struct rt_cache *rt_cache_create(void (*destroy)(void *value));
 void rt_cache_destroy(struct rt_cache *cache);
 

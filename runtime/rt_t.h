@@ -11,9 +11,9 @@ struct cuda_driver;
 #define RT_MAX_DEVICES 64
 
 struct rt_runtime {
-    pthread_mutex_t lock; /* of everything below */
-    char *cuda_library;   /* NULL: the usual names */
-    uint32_t cpu_threads; /* 0: one per core */
+    pthread_mutex_t lock;       /* of everything below */
+    char *cuda_library;         /* NULL: the usual names */
+    uint32_t cpu_threads;       /* 0: one per core */
     struct cuda_driver *driver; /* NULL until it was looked for */
     struct rt_device *cuda[RT_MAX_DEVICES];
     struct rt_device *cpu;
@@ -27,8 +27,8 @@ uint32_t rt_jit_list(const struct rt_jit_options *options, int *keys_out, uintpt
 struct cuda_driver *rt_cuda_driver_create(const char *library);
 void rt_cuda_driver_destroy(struct cuda_driver *driver);
 const struct rt_driver *rt_cuda_driver_info(const struct cuda_driver *driver);
-SP_MUST_CHECK bool rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordinal,
-                                struct rt_device **dev_out, struct sp_diag *diag);
+SP_MUST_CHECK bool rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver,
+                                int ordinal, struct rt_device **dev_out, struct sp_diag *diag);
 SP_MUST_CHECK bool rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out,
                                struct sp_diag *diag);
 

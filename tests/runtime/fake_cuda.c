@@ -115,7 +115,8 @@ cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
         [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 9,
         [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 232448,
     };
-    *value = values[attribute] + (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * device;
+    *value =
+        values[attribute] + (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * device;
     return CUDA_SUCCESS;
 }
 
@@ -351,8 +352,7 @@ cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr ad
     if (address != FAKE_MANAGED_AT && address != FAKE_DEVICE_AT && address != FAKE_PINNED_AT)
         return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
-        *(unsigned *)value =
-            address == FAKE_PINNED_AT ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        *(unsigned *)value = address == FAKE_PINNED_AT ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     else if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
         *(unsigned *)value = address == FAKE_MANAGED_AT;
     else

@@ -1,5 +1,5 @@
-/* A linker for tests that run without LLVM: an artifact's entry is looked up in a list that the test
- * gives, and its object is not looked at. */
+/* A linker for tests that run without LLVM: an artifact's entry is looked up in a list that the
+ * test gives, and its object is not looked at. */
 #ifndef TESTS_FAKE_LINK_H
 #define TESTS_FAKE_LINK_H
 

@@ -1,5 +1,5 @@
-/* Kernels for the CPU device as codegen/ would make them, compiled to an object for test_cpu_object.c.
- * Their only parameters are x, y, n and a. */
+/* Kernels for the CPU device as codegen/ would make them, compiled to an object for
+ * test_cpu_object.c. Their only parameters are x, y, n and a. */
 #include <math.h>
 #include <stdint.h>
 

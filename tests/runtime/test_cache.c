@@ -1,5 +1,5 @@
-/* The memory cache: claims, failures, growth, keys of any length, and many threads that all want the
- * same values, each of which must be made exactly once. Run under ThreadSanitizer by hand:
+/* The memory cache: claims, failures, growth, keys of any length, and many threads that all want
+ * the same values, each of which must be made exactly once. Run under ThreadSanitizer by hand:
  * meson setup -Db_sanitize=thread. */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* The cpu device without LLVM: kernels are C functions that fake_link.c finds by name. Every block runs
- * once, launches in order, exceptions and interrupts, code unloaded while it runs, memory, limits, and
- * a forked child. Run under ThreadSanitizer by hand. */
+/* The cpu device without LLVM: kernels are C functions that fake_link.c finds by name. Every
+ * block runs once, launches in order, exceptions and interrupts, code unloaded while it runs,
+ * memory, limits, and a forked child. Run under ThreadSanitizer by hand. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -20,8 +20,8 @@ struct params {
 static uint64_t
 block_number(const struct sp_block *b)
 {
-    return b->block_idx[0] +
-           (uint64_t)b->grid_dim[0] * (b->block_idx[1] + (uint64_t)b->grid_dim[1] * b->block_idx[2]);
+    return b->block_idx[0] + (uint64_t)b->grid_dim[0] *
+                                 (b->block_idx[1] + (uint64_t)b->grid_dim[1] * b->block_idx[2]);
 }
 
 static void
@@ -135,9 +135,11 @@ load(struct fixture *f, const char *entry, uint32_t shared_B)
     artifact->shared_B = shared_B;
     artifact->n_sites = 1;
     artifact->sites = sp_alloc(sizeof *artifact->sites);
-    artifact->sites[0] = (struct sp_fault_site){
-        .code = SP_E_OUT_OF_BOUNDS, .where = {copy_text("k.py"), copy_text("k"), 4, 4, 8, 12},
-        .name = copy_text("x"), .n_values = 4};
+    artifact->sites[0] =
+        (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
+                               .where = {copy_text("k.py"), copy_text("k"), 4, 4, 8, 12},
+                               .name = copy_text("x"),
+                               .n_values = 4};
     struct rt_code *code = NULL;
     assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
     sp_artifact_destroy(artifact);

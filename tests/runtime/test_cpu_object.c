@@ -68,7 +68,8 @@ make_artifact(const char *path, const char *entry)
 }
 
 static void
-launch(struct fixture *f, struct rt_code *code, uint32_t grid, uint32_t block, struct params *params)
+launch(struct fixture *f, struct rt_code *code, uint32_t grid, uint32_t block,
+       struct params *params)
 {
     struct rt_launch how = {{grid, 1, 1}, {block, 1, 1}, 0, 0, 0};
     assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
@@ -137,8 +138,8 @@ test_endless(void **state)
     rt_code_unload(code);
 }
 
-/* An object that does not link, another entry, bytes that are no object: each says what is wrong, and
- * the same symbol table serves the next object. */
+/* An object that does not link, another entry, bytes that are no object: each says what is
+ * wrong, and the same symbol table serves the next object. */
 static void
 test_bad_objects(void **state)
 {

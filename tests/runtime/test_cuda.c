@@ -1,6 +1,7 @@
-/* The cuda device against a stand-in for libcuda (fake_cuda.c): finding the driver and saying why
- * not, contexts beside other libraries', options and logs of the compiler, the parameters of a launch,
- * memory, waiting, and exceptions of kernels. The two libraries are given as arguments. */
+/* The cuda device against a stand-in for libcuda (fake_cuda.c): finding the driver and saying
+ * why not, contexts beside other libraries', options and logs of the compiler, the parameters of
+ * a launch, memory, waiting, and exceptions of kernels. The two libraries are given as
+ * arguments. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -89,9 +90,11 @@ make_artifact(bool raises)
     if (raises) {
         artifact->n_sites = 1;
         artifact->sites = sp_alloc(sizeof *artifact->sites);
-        artifact->sites[0] = (struct sp_fault_site){
-            .code = SP_E_OUT_OF_BOUNDS, .where = {copy_text("k.py"), copy_text("saxpy"), 4, 4, 8, 12},
-            .name = copy_text("x"), .n_values = 4};
+        artifact->sites[0] =
+            (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
+                                   .where = {copy_text("k.py"), copy_text("saxpy"), 4, 4, 8, 12},
+                                   .name = copy_text("x"),
+                                   .n_values = 4};
     }
     return artifact;
 }
@@ -337,7 +340,8 @@ test_memory(void **state)
         for (int equal_halves = 0; equal_halves < 2; equal_halves++) {
             for (uint32_t i = 0; i < 64 / size_B; i++)
                 memcpy((char *)in + i * size_B, &element, size_B);
-            assert_true(rt_device_fill(f->dev, address, &element, size_B, 64 / size_B, 0x11, &f->diag));
+            assert_true(
+                rt_device_fill(f->dev, address, &element, size_B, 64 / size_B, 0x11, &f->diag));
             assert_ptr_equal(f->fake->stream, (void *)0x11);
             assert_true(rt_device_copy(f->dev, other, address, 64, 0x12, &f->diag));
             assert_ptr_equal(f->fake->stream, (void *)0x12);
@@ -433,8 +437,8 @@ test_faults(void **state)
     assert_true(rt_device_synchronize(f->dev, &f->diag));
 }
 
-/* More launches than slots, on a stream that nobody waits for: the launch makes room by waiting, and
- * the exceptions found then come with the next wait. */
+/* More launches than slots, on a stream that nobody waits for: the launch makes room by waiting,
+ * and the exceptions found then come with the next wait. */
 static void
 test_faults_fill_up(void **state)
 {

@@ -1,5 +1,5 @@
-/* Our declarations of the driver API against NVIDIA's, where cuda.h is found: every signature, every
- * constant and the size of every type. All of it is decided at compile time. */
+/* Our declarations of the driver API against NVIDIA's, where cuda.h is found: every signature,
+ * every constant and the size of every type. All of it is decided at compile time. */
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdio.h>
