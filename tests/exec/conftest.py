@@ -1,0 +1,41 @@
+"""The suite runs on one device: GPUJIT_DEVICE, or the one that gpujit chooses.
+
+Meson registers it once per Python version and device. Where the GPU is asked for and there is none,
+every test is skipped and says so. HYPOTHESIS_PROFILE=many tries many more random programs.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import gpu
+import pytest
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+settings.register_profile("ci", max_examples=40, derandomize=True, deadline=None, database=None,
+                          suppress_health_check=QUIET)  # fmt: skip
+settings.register_profile("many", max_examples=5000, deadline=None, suppress_health_check=QUIET)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+WANTED = os.environ.get("GPUJIT_DEVICE", "")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if WANTED == "cuda" and not gpu.is_available():
+        return "device: cuda was asked for and is not here, every test is skipped"
+    return f"device: {gpu.get_current_device().name}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if WANTED == "cuda" and not gpu.is_available():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU here"))
+
+
+@pytest.fixture
+def device() -> str:
+    """The kind of device that the suite runs on: "cpu" or "cuda"."""
+    return WANTED or ("cuda" if gpu.is_available() else "cpu")
