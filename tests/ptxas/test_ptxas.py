@@ -7,9 +7,16 @@ from pathlib import Path
 
 import gpu
 import pytest
-from everyday import SIGNATURES
 from kernels import make
 
+SIGNATURES = {
+    "saxpy": "int, float32, float32[::1], float32[::1]",
+    "mandel": "int32[:, ::1], float32, float32, float32, float32, int",
+    "heat2d": "float32[:, ::1], float32[:, ::1], float32",
+    "stencil3d": "float32[:, :, ::1], float32[:, :, ::1]",
+    "blackscholes": "float32[:], float32[:], float32[:], float32, float32, float32[:], float32[:]",
+    "spmv": "int32[:], int32[:], float32[:], float32[:], float32[:]",
+}
 PTXAS = shutil.which("ptxas", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
 KERNELS = make(gpu, gpu.float32, gpu.int32, gpu.uint8)
