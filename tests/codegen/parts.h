@@ -12,5 +12,6 @@ int tool_main(int argc, char **argv);
 int test_targets(void);
 int test_compile(void);
 int test_host(void);
+int test_blocks(void); /* called by test_host */
 
 #endif

@@ -16,4 +16,4 @@ config.suffixes = [".ir"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.environ["GOLDEN_OUTPUT"]
 config.environment["PATH"] = os.environ["FILECHECK_BIN"] + os.pathsep + os.environ["PATH"]
-config.substitutions.append(("%cg", os.environ["CG_TOOL"] + " tool"))
+config.substitutions.append(("%cg", os.environ["TOOL"] + " tool"))
