@@ -165,7 +165,7 @@ void fe_interp_destroy(struct fe_interp *interp);
  * module's constants and guards point to. Read again into a new one when a guard fails. */
 struct fe_py;
 struct fe_py *fe_py_create(struct fe_interp *interp);
-/* After the last use of the module and of its forks. */
+/* After the last use of the module and of its forks, before the module's arena ends. */
 void fe_py_destroy(struct fe_py *py);
 
 /* `function` is a Python function (PyObject *). Leaves no Python exception behind. Once per fe_py. */
@@ -176,8 +176,12 @@ SP_MUST_CHECK bool fe_py_read(struct fe_py *py, void *function, struct sp_arena 
  * questions) is still as it was. Numbers, strings and tuples that were replaced by equal ones pass. */
 bool fe_py_guards_check(struct fe_py *py);
 
-/* Answers the questions of one compilation, which runs without the GIL: the oracle takes it. `module`
- * is the fork being compiled, as given to ir_infer. */
+/* For the garbage collector: calls `visit` for every reference held; stops at the first result that
+ * is not 0 and returns it. `visit` takes PyObject * and is Python's visitproc. */
+int fe_py_traverse(struct fe_py *py, int (*visit)(void *object, void *arg), void *arg);
+
+/* Answers the questions of one compilation of `module`, the one that fe_py_read made. The compilation
+ * runs without the GIL on a fork; the oracle takes the GIL to answer. */
 struct fe_oracle;
 struct fe_oracle *fe_oracle_create(struct fe_py *py, struct ir_module *module);
 const struct ir_oracle *fe_oracle_ops(const struct fe_oracle *oracle);
