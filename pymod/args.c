@@ -1,0 +1,245 @@
+/* args: one Python value of a call to its argument type and bits.
+ *
+ * The order of the tests is that of how often the answer is yes: our arrays and Python's numbers by the
+ * identity of their type, then NumPy's scalars by a table of their types, then every protocol for
+ * arrays (foreign.c), then objects that are constants of the compilation. What is none of these gets a
+ * message that names what to pass. Integers of any width are `int` from here on (uint64 excepted),
+ * np.float64 is Python's float, np.float32 stays typed. */
+#include "pymod/pm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *
+arg_name(const struct pm_reading *reading, uint32_t index)
+{
+    return reading->module->funcs.data[0]->params[index].name;
+}
+
+static bool
+arg_fail(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+         const char *reason)
+{
+    return pm_fail(kernel->state, CALL_ARGUMENT, arg_name(reading, index), kernel->name_utf8, reason);
+}
+
+/* Log2 of an element's size: addresses promise no more until launches look at them. */
+static uint8_t
+arg_align(ir_type dtype)
+{
+    return (uint8_t)__builtin_ctz(pm_dtype_size_B(dtype));
+}
+
+static void
+arg_set_scalar(struct pm_arg *arg, ir_type dtype, uint64_t bits)
+{
+    arg->type.kind = IR_ARG_SCALAR;
+    arg->type.dtype = (uint8_t)dtype;
+    arg->bits = bits;
+}
+
+static void
+arg_set_double(struct pm_arg *arg, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    arg_set_scalar(arg, IR_T_FLOAT, bits);
+}
+
+static void
+arg_set_view(struct pm_arg *arg, const struct pm_view *view)
+{
+    arg->type.kind = IR_ARG_ARRAY;
+    arg->type.dtype = view->dtype;
+    arg->type.rank = view->rank;
+    arg->type.layout = view->layout;
+    arg->type.align_log2 = arg_align(view->dtype);
+    arg->view = view;
+}
+
+static bool
+arg_get_int(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+            PyObject *value, struct pm_arg *arg)
+{
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (number == -1 && !overflow && PyErr_Occurred())
+        return false;
+    if (overflow)
+        return pm_fail(kernel->state, CALL_OVERFLOW, arg_name(reading, index), kernel->name_utf8,
+                       "the int does not fit 64 bits; np.uint64(x) holds values up to 2**64 - 1");
+    arg_set_scalar(arg, IR_T_INT, (uint64_t)number);
+    return true;
+}
+
+/* A scalar of NumPy's: by the table of its types. */
+static int
+arg_get_numpy(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+              PyObject *value, struct pm_arg *arg)
+{
+    struct pm_state *state = kernel->state;
+    pm_numpy_look(state);
+    ir_type scalar = IR_T_NONE;
+    for (uint32_t i = 0; i < state->n_numpy_types; i++)
+        if (Py_IS_TYPE(value, state->numpy_types[i].type))
+            scalar = state->numpy_types[i].scalar;
+    if (scalar == IR_T_NONE)
+        return 0;
+    if (scalar == IR_T_BOOL) {
+        arg_set_scalar(arg, IR_T_BOOL, PyObject_IsTrue(value) == 1);
+    } else if (scalar == IR_T_FLOAT32 || scalar == IR_T_FLOAT64) {
+        double number = PyFloat_AsDouble(value);
+        float single = (float)number;
+        uint32_t bits;
+        memcpy(&bits, &single, sizeof bits);
+        if (scalar == IR_T_FLOAT32)
+            arg_set_scalar(arg, IR_T_FLOAT32, bits);
+        else
+            arg_set_double(arg, number);
+    } else {
+        PyObject *whole = PyNumber_Index(value);
+        bool ok = whole != NULL;
+        if (ok && scalar == IR_T_UINT64)
+            arg_set_scalar(arg, IR_T_UINT64, PyLong_AsUnsignedLongLong(whole));
+        else if (ok)
+            ok = arg_get_int(kernel, reading, index, whole, arg);
+        Py_XDECREF(whole);
+        return ok ? 1 : -1;
+    }
+    return PyErr_Occurred() ? -1 : 1;
+}
+
+static bool
+arg_check_device(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+                 struct rt_device *dev, const char *where)
+{
+    char here[24];
+    pm_device_print(dev, here);
+    return !strcmp(where, here) || pm_fail(kernel->state, WRONG_DEVICE, arg_name(reading, index),
+                                           kernel->name_utf8, where, here);
+}
+
+static int
+arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
+                uint32_t index, PyObject *value, struct pm_arg *arg)
+{
+    char what[160], where[24];
+    PyOS_snprintf(what, sizeof what, "argument '%.60s' of %.60s", arg_name(reading, index),
+                  kernel->name_utf8);
+    struct pm_foreign *foreign = malloc(sizeof *foreign);
+    if (!foreign) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    int found = pm_foreign_get(kernel->state, value, what, foreign);
+    if (found == 1 && !foreign->on_host) {
+        PyOS_snprintf(where, sizeof where, "cuda:%d", foreign->ordinal);
+        found = arg_check_device(kernel, reading, index, dev, where) ? 1 : -1;
+    }
+    if (found != 1) {
+        pm_foreign_release(foreign);
+        free(foreign);
+        return found;
+    }
+    arg->foreign = foreign;
+    arg_set_view(arg, &foreign->view);
+    /* What a strided host array becomes in GPU memory is contiguous. */
+    if (foreign->on_host && arg->type.layout == IR_LAYOUT_ANY && rt_device_info(dev)->kind == RT_CUDA)
+        arg->type.layout = IR_LAYOUT_C;
+    return 1;
+}
+
+/* Functions, kernels, dtypes and None are constants of the compilation. */
+static bool
+arg_is_constant(struct pm_state *state, PyObject *value)
+{
+    return value == Py_None || Py_IS_TYPE(value, state->kernel_type) ||
+           Py_IS_TYPE(value, state->dtype_type) || Py_IS_TYPE(value, state->intrinsic_type) ||
+           PyType_Check(value) || PyObject_HasAttrString(value, "__code__");
+}
+
+static bool
+arg_fail_type(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+              PyObject *value)
+{
+    PyObject *name = PyType_GetName(Py_TYPE(value));
+    Py_ssize_t len;
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, &len) : "?";
+    const char *instead = "pass numbers, arrays, functions or dtypes";
+    if (PyList_Check(value))
+        instead = "pass an array: np.array(values, dtype=np.float32)";
+    else if (PyTuple_Check(value))
+        instead = "pass its elements one by one, or an array";
+    else if (PyDict_Check(value))
+        instead = "pass its values one by one, or arrays";
+    else if (PyUnicode_Check(value))
+        instead = "pass a number that stands for it, or np.frombuffer(text.encode(), np.uint8)";
+    else if (PyComplex_Check(value))
+        instead = "complex numbers are not supported yet: pass real and imaginary part";
+    char reason[220];
+    PyOS_snprintf(reason, sizeof reason, "'%.60s' cannot be passed to a kernel; %s", text, instead);
+    Py_XDECREF(name);
+    return arg_fail(kernel, reading, index, reason);
+}
+
+static bool
+arg_get_rare(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
+             uint32_t index, PyObject *value, struct pm_arg *arg)
+{
+    int found = arg_get_numpy(kernel, reading, index, value, arg);
+    if (found)
+        return found == 1;
+    if (PyLong_Check(value)) /* IntEnum and the like */
+        return arg_get_int(kernel, reading, index, value, arg);
+    if (PyFloat_Check(value)) {
+        arg_set_double(arg, PyFloat_AsDouble(value));
+        return true;
+    }
+    if (arg_is_constant(kernel->state, value)) {
+        arg->type.kind = IR_ARG_OBJECT;
+        arg->type.host = value;
+        return true;
+    }
+    if (PyList_Check(value) || PyTuple_Check(value) || PyDict_Check(value) || PyUnicode_Check(value))
+        return arg_fail_type(kernel, reading, index, value);
+    found = arg_get_foreign(kernel, reading, dev, index, value, arg);
+    return found ? found == 1 : arg_fail_type(kernel, reading, index, value);
+}
+
+bool
+pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
+           uint32_t index, PyObject *value, struct pm_arg *arg)
+{
+    memset(arg, 0, sizeof *arg);
+    arg->object = value;
+    if (Py_IS_TYPE(value, kernel->state->array_type)) {
+        struct pm_array *array = (struct pm_array *)value;
+        arg_set_view(arg, &array->view);
+        if (array->dev == dev)
+            return true;
+        char where[24];
+        pm_device_print(array->dev, where);
+        return arg_check_device(kernel, reading, index, dev, where);
+    }
+    if (Py_IS_TYPE(value, &PyLong_Type))
+        return arg_get_int(kernel, reading, index, value, arg);
+    if (Py_IS_TYPE(value, &PyFloat_Type)) {
+        arg_set_double(arg, PyFloat_AsDouble(value));
+        return true;
+    }
+    if (Py_IS_TYPE(value, &PyBool_Type)) {
+        arg_set_scalar(arg, IR_T_BOOL, value == Py_True);
+        return true;
+    }
+    return arg_get_rare(kernel, reading, dev, index, value, arg);
+}
+
+void
+pm_arg_release(struct pm_arg *arg)
+{
+    if (!arg->foreign)
+        return;
+    pm_foreign_release(arg->foreign);
+    free(arg->foreign);
+    arg->foreign = NULL;
+}

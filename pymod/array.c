@@ -1,0 +1,339 @@
+/* array: the array type, a view of device memory with its owner.
+ *
+ * The struct is what launches read: shape, strides, layout are ready, nothing is looked up. Memory that
+ * was allocated for the array is freed with it; views keep their base. On the CPU device the memory is
+ * the host's, so the buffer protocol and `__array_interface__` give it to NumPy without a copy. What is
+ * rare (repr) is Python, in gpu/_arrays.py. */
+#include "pymod/pm.h"
+
+#include <string.h>
+
+struct pm_array *
+pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view *view,
+             PyObject *base)
+{
+    struct pm_array *self = PyObject_New(struct pm_array, state->array_type);
+    if (!self)
+        return NULL;
+    self->state = state;
+    self->dev = dev;
+    self->view = *view;
+    self->owned = 0;
+    self->base = Py_XNewRef(base);
+    self->weakrefs = NULL;
+    return self;
+}
+
+static void
+array_dealloc(PyObject *object)
+{
+    struct pm_array *self = (struct pm_array *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    if (self->weakrefs)
+        PyObject_ClearWeakRefs(object);
+    if (self->owned) {
+        struct sp_diag diag;
+        sp_diag_init(&diag);
+        bool ok;
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_free(self->dev, self->owned, &diag);
+        Py_END_ALLOW_THREADS
+        if (!ok && self->state->pending.code == SP_OK)
+            self->state->pending = diag;
+        else
+            sp_diag_finish(&diag);
+    }
+    Py_XDECREF(self->base);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+static PyObject *
+array_numbers(const int64_t *numbers, uint32_t n)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (uint32_t i = 0; tuple && i < n; i++) {
+        PyObject *number = PyLong_FromLongLong(numbers[i]);
+        if (!number || PyTuple_SetItem(tuple, i, number) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *
+array_get_shape(PyObject *self, void *closure)
+{
+    (void)closure;
+    const struct pm_view *view = &((struct pm_array *)self)->view;
+    return array_numbers(view->shape, view->rank);
+}
+
+static PyObject *
+array_get_strides(PyObject *self, void *closure)
+{
+    (void)closure;
+    const struct pm_view *view = &((struct pm_array *)self)->view;
+    return array_numbers(view->strides, view->rank);
+}
+
+enum array_number { ARRAY_NDIM, ARRAY_SIZE, ARRAY_ITEMSIZE, ARRAY_NBYTES, ARRAY_ADDRESS };
+
+static PyObject *
+array_get_number(PyObject *self, void *closure)
+{
+    const struct pm_view *view = &((struct pm_array *)self)->view;
+    long long itemsize = pm_dtype_size_B(view->dtype);
+    switch ((enum array_number)(uintptr_t)closure) {
+    case ARRAY_NDIM:
+        return PyLong_FromLong(view->rank);
+    case ARRAY_SIZE:
+        return PyLong_FromLongLong(view->size);
+    case ARRAY_ITEMSIZE:
+        return PyLong_FromLongLong(itemsize);
+    case ARRAY_NBYTES:
+        return PyLong_FromLongLong(view->size * itemsize);
+    case ARRAY_ADDRESS:
+        break;
+    }
+    return PyLong_FromUnsignedLongLong(view->data);
+}
+
+static PyObject *
+array_get_dtype(PyObject *object, void *closure)
+{
+    (void)closure;
+    struct pm_array *self = (struct pm_array *)object;
+    return pm_dtype_object(self->state, self->view.dtype);
+}
+
+static PyObject *
+array_get_device(PyObject *object, void *closure)
+{
+    (void)closure;
+    char name[24];
+    pm_device_print(((struct pm_array *)object)->dev, name);
+    return PyUnicode_FromString(name);
+}
+
+static PyObject *
+array_get_transposed(PyObject *object, void *closure)
+{
+    (void)closure;
+    struct pm_array *self = (struct pm_array *)object;
+    struct pm_view view = self->view;
+    for (uint32_t i = 0; i < view.rank; i++) {
+        view.shape[i] = self->view.shape[view.rank - 1u - i];
+        view.strides[i] = self->view.strides[view.rank - 1u - i];
+    }
+    pm_view_finish(&view);
+    return (PyObject *)pm_array_new(self->state, self->dev, &view, object);
+}
+
+static PyObject *
+array_interface(struct pm_array *self, int version)
+{
+    PyObject *shape = array_get_shape((PyObject *)self, NULL);
+    PyObject *strides = self->view.layout == IR_LAYOUT_C
+                            ? Py_NewRef(Py_None)
+                            : array_get_strides((PyObject *)self, NULL);
+    PyObject *dict = NULL;
+    if (shape && strides)
+        dict = Py_BuildValue("{s:O,s:O,s:s,s:(KO),s:i}", "shape", shape, "strides", strides,
+                             "typestr", ir_scalar_row(self->view.dtype)->typestr, "data",
+                             (unsigned long long)self->view.data,
+                             self->view.read_only ? Py_True : Py_False, "version", version);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    return dict;
+}
+
+/* Both interfaces exist only where the memory is of their kind: hasattr() is how others ask. */
+static PyObject *
+array_get_cuda_interface(PyObject *object, void *closure)
+{
+    (void)closure;
+    struct pm_array *self = (struct pm_array *)object;
+    if (rt_device_info(self->dev)->kind != RT_CUDA) {
+        PyErr_SetString(PyExc_AttributeError, "this gpu array is in the memory of the CPU device");
+        return NULL;
+    }
+    PyObject *dict = array_interface(self, 3);
+    PyObject *stream = PyLong_FromLong(1); /* the default stream orders what we launched there */
+    if (dict && (!stream || PyDict_SetItemString(dict, "stream", stream) < 0))
+        Py_CLEAR(dict);
+    Py_XDECREF(stream);
+    return dict;
+}
+
+static PyObject *
+array_get_host_interface(PyObject *object, void *closure)
+{
+    (void)closure;
+    struct pm_array *self = (struct pm_array *)object;
+    if (rt_device_info(self->dev)->kind != RT_CPU) {
+        PyErr_SetString(PyExc_AttributeError,
+                        "this gpu array is in GPU memory; use copy_to_host()");
+        return NULL;
+    }
+    if (!pm_wait(self->state, self->dev, NULL))
+        return NULL;
+    return array_interface(self, 3);
+}
+
+static int
+array_get_buffer(PyObject *object, Py_buffer *buffer, int flags)
+{
+    struct pm_array *self = (struct pm_array *)object;
+    struct pm_view *view = &self->view;
+    buffer->obj = NULL;
+    if (rt_device_info(self->dev)->kind != RT_CPU) {
+        PyErr_SetString(PyExc_BufferError, "a gpu array in GPU memory has no buffer on the host; "
+                                           "use copy_to_host()");
+        return -1;
+    }
+    if (view->layout != IR_LAYOUT_C && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
+        PyErr_SetString(PyExc_BufferError, "this gpu array is not contiguous");
+        return -1;
+    }
+    if (!pm_wait(self->state, self->dev, NULL))
+        return -1;
+    const struct ir_scalar_row *row = ir_scalar_row(view->dtype);
+    *buffer = (Py_buffer){
+        .buf = view->data ? (void *)(uintptr_t)view->data : (void *)view,
+        .obj = Py_NewRef(object),
+        .len = (Py_ssize_t)(view->size * (row->bits / 8)),
+        .itemsize = row->bits / 8,
+        .readonly = view->read_only,
+        .ndim = view->rank,
+        .format = flags & PyBUF_FORMAT ? (char *)row->format : NULL,
+        .shape = (flags & PyBUF_ND) == PyBUF_ND ? (Py_ssize_t *)view->shape : NULL,
+        .strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? (Py_ssize_t *)view->strides : NULL,
+    };
+    return 0;
+}
+
+static Py_ssize_t
+array_length(PyObject *self)
+{
+    return (Py_ssize_t)((struct pm_array *)self)->view.shape[0];
+}
+
+static PyObject *
+array_call_python(PyObject *self, const char *function, PyObject *argument)
+{
+    PyObject *module = PyImport_ImportModule("gpu._arrays");
+    PyObject *callable = module ? PyObject_GetAttrString(module, function) : NULL;
+    PyObject *result = callable ? PyObject_CallFunctionObjArgs(callable, self, argument, NULL) : NULL;
+    Py_XDECREF(callable);
+    Py_XDECREF(module);
+    return result;
+}
+
+static PyObject *
+array_repr(PyObject *self)
+{
+    return array_call_python(self, "text", NULL);
+}
+
+static PyObject *
+array_to_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"dtype", "copy", NULL};
+    PyObject *dtype = Py_None, *copy = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy))
+        return NULL;
+    PyObject *host = PyObject_CallMethod(self, "copy_to_host", NULL);
+    if (!host || dtype == Py_None)
+        return host;
+    PyObject *converted = PyObject_CallMethod(host, "astype", "O", dtype);
+    Py_DECREF(host);
+    return converted;
+}
+
+static PyObject *
+array_reshape(PyObject *object, PyObject *args)
+{
+    struct pm_array *self = (struct pm_array *)object;
+    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
+    if (PyLong_Check(shape))
+        shape = args;
+    struct pm_view view = self->view;
+    int64_t known = 1, open = -1;
+    Py_ssize_t rank = PyTuple_Check(shape) ? PyTuple_Size(shape) : -1;
+    if (rank < 1 || rank > IR_MAX_RANK)
+        return pm_fail(self->state, BAD_VALUE, "reshape takes 1 to 8 ints or a tuple of them");
+    for (Py_ssize_t i = 0; i < rank; i++) {
+        view.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+        if (PyErr_Occurred())
+            return NULL;
+        if (view.shape[i] == -1 && open < 0)
+            open = i;
+        else if (view.shape[i] < 0 || __builtin_mul_overflow(known, view.shape[i], &known))
+            return pm_fail(self->state, BAD_VALUE, "reshape: bad extents");
+    }
+    if (open >= 0 && known)
+        view.shape[open] = view.size / known;
+    view.rank = (uint8_t)rank;
+    if (open >= 0 ? !known || view.size % known : known != view.size)
+        return pm_fail(self->state, BAD_VALUE, "reshape: the number of elements must stay the same");
+    if (self->view.layout != IR_LAYOUT_C)
+        return pm_fail(self->state, BAD_VALUE, "reshape: the array is not C-contiguous");
+    if (!pm_view_contiguous(&view, false))
+        return pm_fail(self->state, BAD_VALUE, "reshape: bad extents");
+    return (PyObject *)pm_array_new(self->state, self->dev, &view, object);
+}
+
+#define ARRAY_NUMBER(what) ((void *)(uintptr_t)(what))
+static PyGetSetDef array_getset[] = {
+    {"shape", array_get_shape, NULL, "Elements along each axis.", NULL},
+    {"strides", array_get_strides, NULL, "Bytes from one element to the next, along each axis.", NULL},
+    {"ndim", array_get_number, NULL, "Number of axes.", ARRAY_NUMBER(ARRAY_NDIM)},
+    {"size", array_get_number, NULL, "Number of elements.", ARRAY_NUMBER(ARRAY_SIZE)},
+    {"itemsize", array_get_number, NULL, "Bytes of an element.", ARRAY_NUMBER(ARRAY_ITEMSIZE)},
+    {"nbytes", array_get_number, NULL, "Bytes of all elements.", ARRAY_NUMBER(ARRAY_NBYTES)},
+    {"address", array_get_number, NULL, "Address of element 0.", ARRAY_NUMBER(ARRAY_ADDRESS)},
+    {"dtype", array_get_dtype, NULL, "numpy.dtype, or gpu's own without NumPy.", NULL},
+    {"device", array_get_device, NULL, "\"cpu\" or \"cuda:0\".", NULL},
+    {"T", array_get_transposed, NULL, "The transposed view.", NULL},
+    {"__cuda_array_interface__", array_get_cuda_interface, NULL, NULL, NULL},
+    {"__array_interface__", array_get_host_interface, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+static PyMethodDef array_methods[] = {
+    {"copy_to_host", (PyCFunction)(void (*)(void))pm_array_copy_to_host,
+     METH_VARARGS | METH_KEYWORDS,
+     "copy_to_host(out=None, stream=None): a NumPy array with the values, or `out` filled."},
+    {"copy_to_device", (PyCFunction)(void (*)(void))pm_array_copy_to_device,
+     METH_VARARGS | METH_KEYWORDS,
+     "copy_to_device(array, stream=None): the values of an array of the same shape and dtype."},
+    {"reshape", array_reshape, METH_VARARGS, "A view of another shape."},
+    {"__array__", (PyCFunction)(void (*)(void))array_to_numpy, METH_VARARGS | METH_KEYWORDS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+static PyMemberDef array_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct pm_array, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+static PyType_Slot array_slots[] = {
+    {Py_tp_doc, (void *)"An array in the memory of a device; made by gpu.to_device, gpu.zeros, ..."},
+    {Py_tp_repr, array_repr},
+    {Py_tp_getset, array_getset},
+    {Py_tp_methods, array_methods},
+    {Py_tp_members, array_members},
+    {Py_tp_dealloc, array_dealloc},
+    {Py_sq_length, array_length},
+    {Py_bf_getbuffer, array_get_buffer},
+    {0, NULL},
+};
+static PyType_Spec array_spec = {
+    .name = "gpu.Array",
+    .basicsize = sizeof(struct pm_array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = array_slots,
+};
+
+PyType_Spec *
+pm_array_spec(void)
+{
+    return &array_spec;
+}

@@ -1,0 +1,185 @@
+/* array_new: making arrays: empty, full, to_device, as_gpu_array.
+ *
+ * zeros, ones and the `_like` family are Python over these, in gpu/_arrays.py. */
+#include "pymod/pm.h"
+
+#include <string.h>
+
+struct pm_array *
+pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran)
+{
+    struct rt_device *dev = pm_device(state);
+    struct pm_view made = *view;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    made.data = 0;
+    made.read_only = false;
+    if (!dev)
+        return NULL;
+    if (!pm_view_contiguous(&made, fortran))
+        return pm_fail(state, BAD_VALUE, "an array of more than 2^62 bytes");
+    struct pm_array *self = pm_array_new(state, dev, &made, NULL);
+    if (!self)
+        return NULL;
+    uint64_t size_B = (uint64_t)made.size * pm_dtype_size_B(made.dtype);
+    bool ok;
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_device_alloc(dev, size_B, &self->owned, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok) {
+        self->owned = 0;
+        Py_DECREF((PyObject *)self);
+        return pm_raise(state, &diag);
+    }
+    self->view.data = self->owned;
+    return self;
+}
+
+static bool
+new_parse_shape(struct pm_state *state, PyObject *shape, struct pm_view *view)
+{
+    memset(view, 0, sizeof *view);
+    PyObject *numbers;
+    if (PyTuple_Check(shape) || PyList_Check(shape)) {
+        numbers = PySequence_Tuple(shape);
+    } else {
+        PyObject *whole = PyNumber_Index(shape);
+        numbers = whole ? PyTuple_Pack(1, whole) : NULL;
+        Py_XDECREF(whole);
+    }
+    if (!numbers)
+        return false;
+    Py_ssize_t rank = PyTuple_Size(numbers);
+    bool ok = rank >= 1 && rank <= IR_MAX_RANK;
+    if (!ok)
+        pm_fail(state, BAD_VALUE, "an array's shape is an int or a tuple of 1 to 8 ints");
+    for (Py_ssize_t i = 0; ok && i < rank; i++) {
+        view->shape[i] = PyNumber_AsSsize_t(PyTuple_GetItem(numbers, i), PyExc_OverflowError);
+        ok = !PyErr_Occurred();
+        if (ok && view->shape[i] < 0) {
+            pm_fail(state, BAD_VALUE, "an array's extents cannot be negative");
+            ok = false;
+        }
+    }
+    view->rank = (uint8_t)rank;
+    Py_DECREF(numbers);
+    return ok;
+}
+
+static struct pm_array *
+new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *order)
+{
+    struct pm_view view;
+    ir_type scalar = IR_T_FLOAT64;
+    if (!new_parse_shape(state, shape, &view))
+        return NULL;
+    if (dtype && dtype != Py_None && !pm_dtype_parse(state, dtype, &scalar))
+        return NULL;
+    if (strcmp(order, "C") && strcmp(order, "F"))
+        return pm_fail(state, BAD_VALUE, "an array's order is 'C' or 'F'");
+    view.dtype = (uint8_t)scalar;
+    return pm_array_alloc(state, &view, order[0] == 'F');
+}
+
+PyObject *
+pm_empty(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"shape", "dtype", "order", NULL};
+    PyObject *shape, *dtype = NULL;
+    const char *order = "C";
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Os:empty", names, &shape, &dtype, &order))
+        return NULL;
+    return (PyObject *)new_empty(PyModule_GetState(module), shape, dtype, order);
+}
+
+PyObject *
+pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"shape", "fill_value", "dtype", "order", NULL};
+    struct pm_state *state = PyModule_GetState(module);
+    PyObject *shape, *value, *dtype = NULL;
+    const char *order = "C";
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|Os:full", names, &shape, &value, &dtype,
+                                     &order))
+        return NULL;
+    if (!dtype || dtype == Py_None) /* the value's own, as NumPy does */
+        dtype = PyBool_Check(value)   ? (PyObject *)&PyBool_Type
+                : PyLong_Check(value) ? (PyObject *)&PyLong_Type
+                                      : (PyObject *)&PyFloat_Type;
+    struct pm_array *self = new_empty(state, shape, dtype, order);
+    uint64_t element;
+    if (!self)
+        return NULL;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    bool ok = pm_element_from_object(state, self->view.dtype, value, &element);
+    if (ok && self->view.size) {
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_fill(self->dev, self->view.data, &element,
+                            pm_dtype_size_B(self->view.dtype), (uint64_t)self->view.size, 0, &diag);
+        Py_END_ALLOW_THREADS
+        if (!ok)
+            pm_raise(state, &diag);
+    }
+    if (ok)
+        return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+PyObject *
+pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"array", "stream", NULL};
+    struct pm_state *state = PyModule_GetState(module);
+    PyObject *object, *stream_object = Py_None;
+    rt_stream stream;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:to_device", names, &object,
+                                     &stream_object) ||
+        !pm_stream_parse(state, stream_object, &stream))
+        return NULL;
+    if (Py_IS_TYPE(object, state->array_type))
+        return Py_NewRef(object);
+    struct pm_foreign foreign;
+    int found = pm_foreign_get(state, object, "to_device", &foreign);
+    struct pm_array *self = NULL;
+    if (found == 0) {
+        pm_fail(state, BAD_ARRAY,
+                "to_device takes an array; write np.array(values, dtype=np.float32) for a list");
+    } else if (found == 1) {
+        self = pm_array_alloc(state, &foreign.view, foreign.view.layout == IR_LAYOUT_F);
+        bool ok = self && (foreign.on_host
+                               ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)
+                               : pm_transfer(state, self->dev, &self->view, &foreign.view, stream));
+        if (!ok)
+            Py_CLEAR(self);
+    }
+    pm_foreign_release(&foreign);
+    return (PyObject *)self;
+}
+
+PyObject *
+pm_as_gpu_array(PyObject *module, PyObject *object)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    if (Py_IS_TYPE(object, state->array_type))
+        return Py_NewRef(object);
+    struct rt_device *dev = pm_device(state);
+    struct pm_foreign foreign = {0};
+    int found = dev ? pm_foreign_get(state, object, "as_gpu_array", &foreign) : -1;
+    PyObject *self = NULL;
+    bool cpu = dev && rt_device_info(dev)->kind == RT_CPU;
+    if (found == 0 || (found == 1 && foreign.on_host != cpu)) {
+        pm_fail(state, BAD_ARRAY,
+                cpu ? "as_gpu_array takes an array in host memory while kernels run on the CPU device"
+                    : "as_gpu_array takes an array in GPU memory; to_device copies one there");
+    } else if (found == 1 && (!foreign.has_stream || pm_wait(state, dev, &foreign.stream))) {
+        PyObject *base = foreign.has_buffer ? PyMemoryView_FromObject(object)
+                                            : Py_NewRef(foreign.owner);
+        if (base)
+            self = (PyObject *)pm_array_new(state, dev, &foreign.view, base);
+        Py_XDECREF(base);
+    }
+    pm_foreign_release(&foreign);
+    return self;
+}

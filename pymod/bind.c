@@ -1,0 +1,105 @@
+/* bind: positional and keyword values of a call in the order of the kernel's parameters.
+ *
+ * Which value goes where is worked out once per shape of call (number of positional values, tuple of
+ * keywords) and kept with the reading; defaults are objects of the function, watched by its guards.
+ * Errors say what Python would, before anything runs. */
+#include "pymod/pm.h"
+
+#include <string.h>
+
+#define BIND_NONE INT32_MIN
+
+static bool
+bind_fail_count(struct pm_kernel *kernel, const struct pm_reading *reading, Py_ssize_t n_args)
+{
+    const struct ir_func *func = reading->module->funcs.data[0];
+    char takes[64];
+    uint32_t n_most = func->n_params - func->n_kwonly, n_least = 0;
+    while (n_least < n_most && !reading->defaults[n_least])
+        n_least++;
+    if (n_least < n_most)
+        PyOS_snprintf(takes, sizeof takes, "%u to %u arguments", n_least, n_most);
+    else
+        PyOS_snprintf(takes, sizeof takes, "%u argument%s", n_most, n_most == 1 ? "" : "s");
+    return pm_fail(kernel->state, CALL_COUNT, kernel->name_utf8, takes, (int)n_args);
+}
+
+static bool
+bind_keyword(struct pm_kernel *kernel, struct pm_reading *reading, const char *name,
+             int32_t position, int32_t *shape)
+{
+    const struct ir_func *func = reading->module->funcs.data[0];
+    for (uint32_t i = func->n_posonly; i < func->n_params; i++) {
+        if (strcmp(func->params[i].name, name))
+            continue;
+        if (shape[i] != BIND_NONE)
+            return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8, "is given twice");
+        shape[i] = position;
+        return true;
+    }
+    return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8, "there is no such parameter");
+}
+
+static bool
+bind_shape(struct pm_kernel *kernel, struct pm_reading *reading, Py_ssize_t n_args,
+           PyObject *kwnames, int32_t *shape)
+{
+    const struct ir_func *func = reading->module->funcs.data[0];
+    uint32_t n = reading->n_params;
+    if (n_args > (Py_ssize_t)(n - func->n_kwonly))
+        return bind_fail_count(kernel, reading, n_args);
+    for (uint32_t i = 0; i < n; i++)
+        shape[i] = (Py_ssize_t)i < n_args ? (int32_t)i : BIND_NONE;
+    Py_ssize_t n_names = kwnames ? PyTuple_Size(kwnames) : 0;
+    for (Py_ssize_t k = 0; k < n_names; k++) {
+        Py_ssize_t len;
+        const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(kwnames, k), &len);
+        if (!name || !bind_keyword(kernel, reading, name, (int32_t)(n_args + k), shape))
+            return false;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (shape[i] != BIND_NONE)
+            continue;
+        if (!reading->defaults[i]) {
+            if (n_names == 0 && i < n - func->n_kwonly)
+                return bind_fail_count(kernel, reading, n_args);
+            return pm_fail(kernel->state, CALL_ARGUMENT, func->params[i].name, kernel->name_utf8,
+                           "is missing");
+        }
+        shape[i] = -1 - (int32_t)i;
+    }
+    return true;
+}
+
+/* Keyword names are interned: the same call site brings the same tuple, others equal ones. */
+static bool
+bind_is_same(const struct pm_reading *reading, Py_ssize_t n_args, PyObject *kwnames)
+{
+    if (reading->shape_n_args != n_args)
+        return false;
+    if (reading->shape_names == kwnames)
+        return true;
+    return reading->shape_names && kwnames &&
+           PyObject_RichCompareBool(reading->shape_names, kwnames, Py_EQ) == 1;
+}
+
+bool
+pm_bind(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *const *args,
+        Py_ssize_t n_args, PyObject *kwnames, PyObject **values)
+{
+    if (kwnames && PyTuple_Size(kwnames) == 0)
+        kwnames = NULL;
+    if (!bind_is_same(reading, n_args, kwnames)) {
+        reading->shape_n_args = -1;
+        Py_CLEAR(reading->shape_names);
+        if (!bind_shape(kernel, reading, n_args, kwnames, reading->shape))
+            return false;
+        reading->shape_n_args = n_args;
+        reading->shape_names = Py_XNewRef(kwnames);
+    }
+    for (uint32_t i = 0; i < reading->n_params; i++) {
+        int32_t from = reading->shape[i];
+        values[i] = from >= 0 ? args[from] : reading->defaults[-1 - from];
+    }
+    return true;
+}

@@ -1,0 +1,258 @@
+/* device: which device kernels run on, waiting for it, and what is known of it.
+ *
+ * GPUJIT_DEVICE decides; without it the first GPU is taken if the driver has one, else the CPU device,
+ * which is said once on stderr when the first kernel is launched. A wait drops the GIL for a tenth of a
+ * second at a time so that Ctrl-C is seen; on the CPU device it stops the kernel. */
+#include "pymod/pm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_MS 100
+
+void
+pm_device_print(const struct rt_device *dev, char text[24])
+{
+    if (rt_device_info(dev)->kind == RT_CPU)
+        snprintf(text, 24, "cpu");
+    else
+        snprintf(text, 24, "cuda:%d", rt_device_info(dev)->ordinal);
+}
+
+static struct rt_device *
+device_open(struct pm_state *state, enum rt_kind kind, int ordinal)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    struct rt_device *dev = NULL;
+    bool ok;
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_open(state->rt, kind, ordinal, &dev, &diag);
+    Py_END_ALLOW_THREADS
+    return ok ? dev : pm_raise(state, &diag);
+}
+
+/* "cpu", "cuda" or "cuda:1" */
+static struct rt_device *
+device_by_name(struct pm_state *state, const char *name)
+{
+    if (!strcmp(name, "cpu"))
+        return device_open(state, RT_CPU, 0);
+    if (!strcmp(name, "cuda"))
+        return device_open(state, RT_CUDA, 0);
+    if (!strncmp(name, "cuda:", 5)) {
+        char *end;
+        long ordinal = strtol(name + 5, &end, 10);
+        if (end != name + 5 && !*end && ordinal >= 0 && ordinal < 1024)
+            return device_open(state, RT_CUDA, (int)ordinal);
+    }
+    if (!strcmp(name, "python"))
+        return pm_fail(state, NO_DEVICE,
+                       "the device 'python' is not available yet; use 'cpu' or 'cuda'");
+    char text[128];
+    PyOS_snprintf(text, sizeof text, "there is no device '%.40s'; use 'cpu', 'cuda' or 'cuda:1'",
+                  name);
+    return pm_fail(state, NO_DEVICE, text);
+}
+
+struct rt_device *
+pm_device(struct pm_state *state)
+{
+    if (state->dev)
+        return state->dev;
+    const char *name = getenv("GPUJIT_DEVICE");
+    if (name && name[0]) {
+        state->dev = device_by_name(state, name);
+        return state->dev;
+    }
+    const struct rt_driver *driver;
+    Py_BEGIN_ALLOW_THREADS
+    driver = rt_runtime_driver(state->rt);
+    Py_END_ALLOW_THREADS
+    if (driver->found && driver->n_devices > 0)
+        return state->dev = device_open(state, RT_CUDA, 0);
+    state->dev = device_open(state, RT_CPU, 0);
+    state->announce = state->dev != NULL;
+    return state->dev;
+}
+
+void
+pm_announce(struct pm_state *state)
+{
+    state->announce = false;
+    const struct rt_driver *driver = rt_runtime_driver(state->rt);
+    char line[400];
+    PyOS_snprintf(line, sizeof line,
+                  "gpujit: no GPU here (%.240s); kernels run on the CPU device "
+                  "(GPUJIT_DEVICE=cpu says so without this line)\n",
+                  driver->why_not[0] ? driver->why_not : "the driver has no device");
+    PySys_WriteStderr("%s", line);
+}
+
+bool
+pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    bool done = false, ok, interrupted = false;
+    state->n_queued = 0;
+    do {
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_wait(dev, stream, WAIT_MS, &done, &diag);
+        Py_END_ALLOW_THREADS
+        if (ok && !done && !interrupted && PyErr_CheckSignals() < 0) {
+            if (rt_device_info(dev)->kind != RT_CPU)
+                return false;
+            interrupted = true;
+            rt_device_cancel(dev);
+        }
+    } while (ok && !done);
+    if (interrupted) { /* the signal's exception is the one that is raised */
+        sp_diag_finish(&diag);
+        return false;
+    }
+    if (ok && state->pending.code != SP_OK) {
+        diag = state->pending;
+        sp_diag_init(&state->pending);
+        ok = false;
+    }
+    if (!ok)
+        pm_raise(state, &diag);
+    return ok;
+}
+
+bool
+pm_device_arch(struct pm_state *state, struct rt_device *dev, struct cg_arch *arch_out,
+               uint16_t *ptx_cap_out)
+{
+    const struct rt_info *info = rt_device_info(dev);
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    *arch_out = (struct cg_arch){0};
+    *ptx_cap_out = 0;
+    if (info->kind == RT_CPU)
+        return true;
+    if (!cg_target_for_capability(info->cc_major, info->cc_minor, arch_out, &diag))
+        return pm_raise(state, &diag);
+    *ptx_cap_out = cg_ptx_for_driver(info->driver_version);
+    return true;
+}
+
+bool
+pm_arch_for_text(struct pm_state *state, const char *text, struct cg_arch *arch_out,
+                 uint16_t *ptx_cap_out)
+{
+    *ptx_cap_out = 0;
+    if (text) {
+        struct sp_diag diag;
+        sp_diag_init(&diag);
+        return cg_target_parse(text, arch_out, &diag) || pm_raise(state, &diag);
+    }
+    const struct rt_driver *driver = rt_runtime_driver(state->rt);
+    if (state->dev && rt_device_info(state->dev)->kind == RT_CUDA)
+        return pm_device_arch(state, state->dev, arch_out, ptx_cap_out);
+    if (driver->found && driver->n_devices > 0) {
+        struct rt_device *dev = device_open(state, RT_CUDA, 0);
+        return dev && pm_device_arch(state, dev, arch_out, ptx_cap_out);
+    }
+    uint32_t n;
+    *arch_out = cg_archs(&n)[0];
+    return true;
+}
+
+/* The architecture that ptx() is made for when none is named. */
+PyObject *
+pm_default_arch(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    struct cg_arch arch;
+    uint16_t ptx_cap;
+    if (!pm_arch_for_text(PyModule_GetState(module), NULL, &arch, &ptx_cap))
+        return NULL;
+    return PyUnicode_FromFormat("sm_%d", (int)arch.sm);
+}
+
+PyObject *
+pm_select_device(PyObject *module, PyObject *which)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    struct rt_device *dev;
+    if (PyLong_Check(which)) {
+        long ordinal = PyLong_AsLong(which);
+        if (ordinal == -1 && PyErr_Occurred())
+            return NULL;
+        dev = device_open(state, RT_CUDA, (int)ordinal);
+    } else {
+        Py_ssize_t len;
+        const char *name = PyUnicode_AsUTF8AndSize(which, &len);
+        dev = name ? device_by_name(state, name) : NULL;
+    }
+    if (!dev)
+        return NULL;
+    state->dev = dev;
+    state->announce = false;
+    Py_RETURN_NONE;
+}
+
+PyObject *
+pm_device_info(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    struct rt_device *dev = pm_device(PyModule_GetState(module));
+    if (!dev)
+        return NULL;
+    const struct rt_info *info = rt_device_info(dev);
+    return Py_BuildValue("{s:s,s:s,s:i,s:s,s:(ii),s:K,s:I,s:I,s:I,s:I}", "name", info->name, "kind",
+                         info->kind == RT_CPU ? "cpu" : "cuda", "ordinal", info->ordinal, "target",
+                         info->target, "compute_capability", info->cc_major, info->cc_minor,
+                         "memory", (unsigned long long)info->memory_B, "processors",
+                         info->n_processors, "warp_size", info->warp_size, "max_threads",
+                         info->max_threads, "shared_memory", info->shared_optin_B);
+}
+
+PyObject *
+pm_is_available(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    struct pm_state *state = PyModule_GetState(module);
+    const struct rt_driver *driver;
+    Py_BEGIN_ALLOW_THREADS
+    driver = rt_runtime_driver(state->rt);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(driver->found && driver->n_devices > 0);
+}
+
+PyObject *
+pm_synchronize(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    struct pm_state *state = PyModule_GetState(module);
+    struct rt_device *dev = pm_device(state);
+    if (!dev || !pm_wait(state, dev, NULL))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* What the driver, the compiler and libdevice say of themselves, for `gpujit info`. */
+PyObject *
+pm_info_text(PyObject *module, PyObject *unused)
+{
+    (void)unused;
+    struct pm_state *state = PyModule_GetState(module);
+    struct sp_str text, path, looked;
+    sp_str_init(&text);
+    sp_str_init(&path);
+    sp_str_init(&looked);
+    bool found;
+    Py_BEGIN_ALLOW_THREADS
+    rt_print_info(state->rt, &text);
+    found = cg_libdevice_find(state->cg, getenv("GPUJIT_LIBDEVICE"), &path, &looked);
+    Py_END_ALLOW_THREADS
+    PyObject *info = Py_BuildValue("(szss)", text.data, found ? path.data : NULL, looked.data,
+                                   cg_llvm_version());
+    sp_str_finish(&text);
+    sp_str_finish(&path);
+    sp_str_finish(&looked);
+    return info;
+}

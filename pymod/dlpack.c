@@ -1,0 +1,122 @@
+/* dlpack: arrays of objects with `__dlpack__` (torch, JAX, TensorFlow, ...), borrowed for a launch.
+ *
+ * The capsule is only looked into, never consumed: its own destructor frees the tensor when the launch
+ * lets it go. Device tensors are asked for on the legacy default stream, so the producer orders its work
+ * before that. The structures are DLPack's binary interface, version 0 and the unversioned capsule. */
+#include "pymod/pm.h"
+
+enum dl_device { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
+
+struct dl_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t n_dims;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape;
+    int64_t *strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;
+};
+
+static ir_type
+dlpack_dtype(const struct dl_tensor *tensor)
+{
+    for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++) {
+        const struct ir_scalar_row *row = ir_scalar_row(scalar);
+        if (!row->weak && row->dlpack == tensor->code && row->bits == tensor->bits &&
+            tensor->lanes == 1)
+            return scalar;
+    }
+    return IR_T_NONE;
+}
+
+static int
+dlpack_device(struct pm_state *state, PyObject *object)
+{
+    PyObject *pair = PyObject_CallMethodObjArgs(object, state->s_dlpack_device, NULL);
+    PyObject *number = pair && PyTuple_Check(pair) ? PyTuple_GetItem(pair, 0) : NULL;
+    PyObject *whole = number ? PyNumber_Index(number) : NULL;
+    long kind = whole ? PyLong_AsLong(whole) : -1;
+    Py_XDECREF(whole);
+    Py_XDECREF(pair);
+    return (int)kind;
+}
+
+static PyObject *
+dlpack_capsule(struct pm_state *state, PyObject *object, bool on_device)
+{
+    PyObject *method = PyObject_GetAttr(object, state->s_dlpack);
+    PyObject *empty = method ? PyTuple_New(0) : NULL;
+    PyObject *kwargs = empty ? PyDict_New() : NULL;
+    PyObject *capsule = NULL;
+    if (kwargs) {
+        PyObject *one = PyLong_FromLong(1);
+        if (one && (!on_device || PyDict_SetItem(kwargs, state->s_stream, one) == 0))
+            capsule = PyObject_Call(method, empty, kwargs);
+        Py_XDECREF(one);
+    }
+    Py_XDECREF(kwargs);
+    Py_XDECREF(empty);
+    Py_XDECREF(method);
+    return capsule;
+}
+
+static int
+dlpack_read(struct pm_state *state, const struct dl_tensor *tensor, const char *what,
+            struct pm_foreign *foreign)
+{
+    struct pm_view *view = &foreign->view;
+    char message[300];
+    view->dtype = (uint8_t)dlpack_dtype(tensor);
+    if (view->dtype == IR_T_NONE || tensor->n_dims < 1 || tensor->n_dims > IR_MAX_RANK) {
+        PyOS_snprintf(message, sizeof message,
+                      "%.120s: a tensor of %d dimensions with elements of %d bits is not supported",
+                      what, (int)tensor->n_dims, (int)tensor->bits);
+        pm_fail(state, BAD_ARRAY, message);
+        return -1;
+    }
+    view->data = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
+    view->rank = (uint8_t)tensor->n_dims;
+    for (int i = 0; i < tensor->n_dims; i++)
+        view->shape[i] = tensor->shape[i];
+    if (!pm_view_contiguous(view, false))
+        return -1;
+    for (int i = 0; tensor->strides && i < tensor->n_dims; i++)
+        view->strides[i] = tensor->strides[i] * (int64_t)pm_dtype_size_B(view->dtype);
+    pm_view_finish(view);
+    foreign->ordinal = tensor->device_id;
+    return 1;
+}
+
+int
+pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
+                  struct pm_foreign *foreign)
+{
+    PyObject *method = PyObject_GetAttr(object, state->s_dlpack_device);
+    if (!method) {
+        PyErr_Clear();
+        return 0;
+    }
+    Py_DECREF(method);
+    if (PyType_Check(object))
+        return 0;
+    int kind = dlpack_device(state, object);
+    if (kind == -1 && PyErr_Occurred())
+        return -1;
+    bool on_device = kind == DL_CUDA || kind == DL_CUDA_MANAGED;
+    if (!on_device && kind != DL_CPU && kind != DL_CUDA_HOST) {
+        char message[200];
+        PyOS_snprintf(message, sizeof message,
+                      "%.120s: its memory is on a device of DLPack's kind %d", what, kind);
+        pm_fail(state, BAD_ARRAY, message);
+        return -1;
+    }
+    PyObject *capsule = dlpack_capsule(state, object, on_device);
+    if (!capsule)
+        return -1;
+    foreign->owner = capsule;
+    foreign->on_host = !on_device;
+    foreign->has_stream = on_device;
+    const struct dl_tensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");
+    return tensor ? dlpack_read(state, tensor, what, foreign) : -1;
+}

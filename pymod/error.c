@@ -1,0 +1,107 @@
+/* error: diagnostics in, Python exceptions out.
+ *
+ * The classes are made from the class table of errors.def when the module is created: each is gpu.Error
+ * and, where the table names one, a builtin class too. The text is sp_diag_print's; source lines come
+ * from linecache, which knows interactive input and files that were deleted since they were read. The
+ * place is also given as attributes. Sources are the table alone: no class is named here. */
+#include "pymod/pm.h"
+
+#include <string.h>
+
+static PyObject *
+error_class_create(const char *name, PyObject *base, const char *builtin)
+{
+    PyObject *bases = NULL;
+    if (builtin[0]) {
+        PyObject *builtins = PyImport_ImportModule("builtins");
+        PyObject *other = builtins ? PyObject_GetAttrString(builtins, builtin) : NULL;
+        bases = other ? PyTuple_Pack(2, base, other) : NULL;
+        Py_XDECREF(other);
+        Py_XDECREF(builtins);
+        if (!bases)
+            return NULL;
+    }
+    char path[80];
+    PyOS_snprintf(path, sizeof path, "gpu.%s", name);
+    PyObject *class = PyErr_NewException(path, bases ? bases : base, NULL);
+    Py_XDECREF(bases);
+    return class;
+}
+
+bool
+pm_errors_init(struct pm_state *state, PyObject *module)
+{
+    state->error = PyErr_NewExceptionWithDoc(
+        "gpu.Error",
+        "Everything that gpu raises. Attributes: code, filename, lineno, offset, hint.", NULL, NULL);
+    if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0)
+        return false;
+    for (int i = 0; i < SP_N_ERROR_CLASSES; i++) {
+        const char *name = sp_error_class_name((enum sp_error_class)i);
+        const char *builtin = sp_error_class_builtin((enum sp_error_class)i);
+        state->errors[i] = error_class_create(name, state->error, builtin);
+        if (!state->errors[i] || PyModule_AddObjectRef(module, name, state->errors[i]) < 0)
+            return false;
+    }
+    return true;
+}
+
+static bool
+error_source_line(void *context, const char *file, int32_t line, struct sp_str *out)
+{
+    (void)context;
+    PyObject *linecache = PyImport_ImportModule("linecache");
+    PyObject *text =
+        linecache ? PyObject_CallMethod(linecache, "getline", "si", file, (int)line) : NULL;
+    Py_ssize_t len = 0;
+    const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
+    if (utf8)
+        sp_str_add_n(out, utf8, (size_t)len);
+    PyErr_Clear();
+    Py_XDECREF(text);
+    Py_XDECREF(linecache);
+    return len > 0;
+}
+
+static void
+error_set(PyObject *exception, const char *name, PyObject *value)
+{
+    PyObject *given = value ? value : Py_NewRef(Py_None);
+    if (PyObject_SetAttrString(exception, name, given) < 0)
+        PyErr_Clear();
+    Py_DECREF(given);
+}
+
+static PyObject *
+error_text(const char *text)
+{
+    return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace") : NULL;
+}
+
+void *
+pm_raise(struct pm_state *state, struct sp_diag *diag)
+{
+    struct sp_str text;
+    sp_str_init(&text);
+    sp_diag_print(diag, error_source_line, NULL, &text);
+    while (text.len && text.data[text.len - 1] == '\n')
+        text.data[--text.len] = '\0';
+    PyObject *message = error_text(text.data);
+    sp_str_finish(&text);
+    PyObject *class = state->errors[sp_error_class(diag->code)];
+    PyObject *exception =
+        message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
+    Py_XDECREF(message);
+    if (exception) {
+        const struct sp_src *where = &diag->where;
+        error_set(exception, "code", error_text(sp_error_name(diag->code)));
+        error_set(exception, "filename", error_text(where->file));
+        error_set(exception, "lineno", where->line ? PyLong_FromLong(where->line) : NULL);
+        error_set(exception, "offset", where->col >= 0 ? PyLong_FromLong(where->col) : NULL);
+        error_set(exception, "hint", error_text(diag->hint));
+        PyErr_SetObject(class, exception);
+        Py_DECREF(exception);
+    }
+    sp_diag_finish(diag);
+    return NULL;
+}

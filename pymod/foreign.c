@@ -1,0 +1,206 @@
+/* foreign: arrays that are not ours, described by whatever protocol they have.
+ *
+ * In order: the buffer protocol for NumPy's arrays, `__cuda_array_interface__` (versions 2 and 3),
+ * the buffer protocol of others, `__array_interface__`, `__dlpack__`. Out: a view with the address, what
+ * keeps the memory alive, and for device memory the stream whose work must be over before it is used.
+ * Nothing is copied. Dtypes that our arrays cannot have, unaligned and byte-swapped memory are errors
+ * here, with the array's own name for its dtype. */
+#include "pymod/pm.h"
+
+#include <string.h>
+
+static int
+foreign_fail(struct pm_state *state, const char *what, const char *reason)
+{
+    char message[400];
+    PyOS_snprintf(message, sizeof message, "%.120s: %.260s", what, reason);
+    pm_fail(state, BAD_ARRAY, message);
+    return -1;
+}
+
+static int
+foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, const char *given)
+{
+    PyErr_Clear();
+    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+    PyObject *text = dtype ? PyObject_Str(dtype) : NULL;
+    Py_ssize_t len;
+    const char *name = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
+    char reason[260];
+    PyOS_snprintf(reason, sizeof reason,
+                  "elements of type '%.60s' are not supported; there are bool, int8 to int64, uint8 to "
+                  "uint64, float32 and float64 in the machine's byte order (write x.astype(...))",
+                  name ? name : given);
+    PyErr_Clear();
+    Py_XDECREF(text);
+    Py_XDECREF(dtype);
+    return foreign_fail(state, what, reason);
+}
+
+/* What holds for every protocol: rank, alignment, layout. */
+static int
+foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
+{
+    struct pm_view *view = &foreign->view;
+    if (view->rank == 0)
+        return foreign_fail(state, what,
+                            "a 0-dimensional array; write x[()] for its value or x.reshape(1)");
+    uint64_t bits = view->data;
+    for (uint32_t i = 0; i < view->rank; i++) {
+        if (view->shape[i] < 0)
+            return foreign_fail(state, what, "an array with a negative extent");
+        if (view->shape[i] > 1)
+            bits |= (uint64_t)view->strides[i];
+    }
+    pm_view_finish(view);
+    if (view->size && bits % pm_dtype_size_B(view->dtype))
+        return foreign_fail(state, what,
+                            "its elements are not aligned to their size; write x.copy()");
+    return 1;
+}
+
+static int
+foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
+                  struct pm_foreign *foreign)
+{
+    Py_buffer *buffer = &foreign->buffer;
+    if (PyObject_GetBuffer(object, buffer, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0)
+        return foreign_fail_dtype(state, object, what, "?");
+    foreign->has_buffer = true;
+    foreign->on_host = true;
+    foreign->view.dtype = (uint8_t)pm_dtype_by_format(buffer->format, buffer->itemsize);
+    if (foreign->view.dtype == IR_T_NONE)
+        return foreign_fail_dtype(state, object, what, buffer->format);
+    if (buffer->ndim > IR_MAX_RANK)
+        return foreign_fail(state, what, "arrays have at most 8 dimensions");
+    foreign->view.data = (uint64_t)(uintptr_t)buffer->buf;
+    foreign->view.read_only = buffer->readonly;
+    foreign->view.rank = (uint8_t)buffer->ndim;
+    for (int i = 0; i < buffer->ndim; i++) {
+        foreign->view.shape[i] = buffer->shape[i];
+        foreign->view.strides[i] = buffer->strides[i];
+    }
+    return foreign_finish(state, what, foreign);
+}
+
+static bool
+foreign_read_numbers(PyObject *tuple, int64_t *out, uint8_t *n_out)
+{
+    Py_ssize_t n = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
+    if (n < 0 || n > IR_MAX_RANK)
+        return false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        out[i] = PyLong_AsLongLong(PyTuple_GetItem(tuple, i));
+        if (out[i] == -1 && PyErr_Occurred())
+            return false;
+    }
+    *n_out = (uint8_t)n;
+    return true;
+}
+
+/* The dict of `__array_interface__` and `__cuda_array_interface__`. */
+static int
+foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, const char *what,
+                     struct pm_foreign *foreign)
+{
+    struct pm_view *view = &foreign->view;
+    PyObject *shape = PyDict_Check(dict) ? PyDict_GetItemString(dict, "shape") : NULL;
+    PyObject *typestr = shape ? PyDict_GetItemString(dict, "typestr") : NULL;
+    PyObject *data = typestr ? PyDict_GetItemString(dict, "data") : NULL;
+    PyObject *strides = data ? PyDict_GetItemString(dict, "strides") : NULL;
+    PyObject *mask = data ? PyDict_GetItemString(dict, "mask") : NULL;
+    Py_ssize_t len;
+    if (!data || !PyUnicode_Check(typestr) || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
+        return foreign_fail(state, what, "its array interface lacks shape, typestr or data");
+    if (mask && mask != Py_None)
+        return foreign_fail(state, what, "masked arrays are not supported");
+    const char *type = PyUnicode_AsUTF8AndSize(typestr, &len);
+    view->dtype = (uint8_t)(type ? ir_scalar_by_typestr(type) : IR_T_NONE);
+    if (view->dtype == IR_T_NONE)
+        return foreign_fail_dtype(state, object, what, type ? type : "?");
+    if (!foreign_read_numbers(shape, view->shape, &view->rank))
+        return foreign_fail(state, what, "its array interface has a bad shape");
+    PyObject *address = PyTuple_GetItem(data, 0);
+    view->data = PyLong_Check(address) ? PyLong_AsUnsignedLongLongMask(address) : 0;
+    view->read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
+    if (strides && strides != Py_None) {
+        uint8_t n;
+        if (!foreign_read_numbers(strides, view->strides, &n) || n != view->rank)
+            return foreign_fail(state, what, "its array interface has bad strides");
+    } else if (!pm_view_contiguous(view, false)) {
+        return foreign_fail(state, what, "its array interface has a bad shape");
+    }
+    PyObject *stream = PyDict_GetItemString(dict, "stream");
+    if (stream && stream != Py_None) {
+        foreign->stream = (rt_stream)PyLong_AsUnsignedLongLongMask(stream);
+        foreign->has_stream = true;
+    }
+    if (PyErr_Occurred())
+        return -1;
+    foreign->owner = Py_NewRef(object);
+    return foreign_finish(state, what, foreign);
+}
+
+/* Who owns the memory that an interface's address points to. */
+static int
+foreign_find_owner(struct pm_state *state, struct pm_foreign *foreign)
+{
+    struct rt_device *dev = pm_device(state);
+    struct rt_memory memory;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (!dev)
+        return -1;
+    foreign->ordinal = 0;
+    if (rt_device_info(dev)->kind != RT_CUDA || foreign->view.size == 0)
+        return 1;
+    foreign->ordinal = rt_device_info(dev)->ordinal;
+    if (!rt_device_query(dev, foreign->view.data, &memory, &diag)) {
+        pm_raise(state, &diag);
+        return -1;
+    }
+    if (memory.kind == RT_MEMORY_DEVICE)
+        foreign->ordinal = memory.ordinal;
+    return 1;
+}
+
+int
+pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
+               struct pm_foreign *foreign)
+{
+    memset(foreign, 0, sizeof *foreign);
+    pm_numpy_look(state);
+    if (state->ndarray && Py_IS_TYPE(object, state->ndarray))
+        return foreign_by_buffer(state, object, what, foreign);
+    PyObject *dict = PyObject_GetAttr(object, state->s_cuda_array_interface);
+    if (dict) {
+        int found = foreign_by_interface(state, object, dict, what, foreign);
+        Py_DECREF(dict);
+        return found == 1 ? foreign_find_owner(state, foreign) : found;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    if (PyObject_CheckBuffer(object))
+        return foreign_by_buffer(state, object, what, foreign);
+    dict = PyObject_GetAttr(object, state->s_array_interface);
+    if (dict) {
+        foreign->on_host = true;
+        int found = foreign_by_interface(state, object, dict, what, foreign);
+        Py_DECREF(dict);
+        return found;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
+    PyErr_Clear();
+    return pm_foreign_dlpack(state, object, what, foreign);
+}
+
+void
+pm_foreign_release(struct pm_foreign *foreign)
+{
+    if (foreign->has_buffer)
+        PyBuffer_Release(&foreign->buffer);
+    foreign->has_buffer = false;
+    Py_CLEAR(foreign->owner);
+}

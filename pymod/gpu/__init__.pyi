@@ -1,0 +1,59 @@
+from collections.abc import Callable
+from typing import Any, ParamSpec, overload
+
+from gpu._gpujit import *  # noqa: F403
+from gpu._gpujit import Array, Kernel
+from gpu._gpujit import __version__ as __version__
+from gpu._host import Device as Device
+from gpu._host import device as device
+from gpu._host import get_current_device as get_current_device
+
+_P = ParamSpec("_P")
+_Signature = str | tuple[Any, ...]
+_Shape = int | tuple[int, ...]
+
+@overload
+def jit(function: Callable[_P, Any], /) -> Kernel[_P]: ...
+@overload
+def jit(
+    signature: _Signature | list[_Signature] | None = None,
+    /,
+    *,
+    check: bool = False,
+    debug: bool = False,
+    lineinfo: bool = False,
+    fastmath: bool = False,
+    fma: bool = True,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, int] | None = None,
+    opt_level: int | None = None,
+    cache: bool = True,
+    device: bool = False,
+    inline: bool | str = False,
+) -> Callable[[Callable[_P, Any]], Kernel[_P]]: ...
+@overload
+def jit(
+    *,
+    signature: _Signature | list[_Signature] | None = None,
+    check: bool = False,
+    debug: bool = False,
+    lineinfo: bool = False,
+    fastmath: bool = False,
+    fma: bool = True,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, int] | None = None,
+    opt_level: int | None = None,
+    cache: bool = True,
+    device: bool = False,
+    inline: bool | str = False,
+) -> Callable[[Callable[_P, Any]], Kernel[_P]]: ...
+def zeros(shape: _Shape, dtype: Any = None, order: str = "C") -> Array: ...
+def ones(shape: _Shape, dtype: Any = None, order: str = "C") -> Array: ...
+def device_array(shape: _Shape, dtype: Any = None, order: str = "C") -> Array: ...
+def empty_like(array: Any, dtype: Any = None, order: str | None = None) -> Array: ...
+def zeros_like(array: Any, dtype: Any = None, order: str | None = None) -> Array: ...
+def ones_like(array: Any, dtype: Any = None, order: str | None = None) -> Array: ...
+def full_like(
+    array: Any, fill_value: Any, dtype: Any = None, order: str | None = None
+) -> Array: ...
+def device_array_like(array: Any, dtype: Any = None, order: str | None = None) -> Array: ...

@@ -1,0 +1,73 @@
+"""Array makers over the two of the extension, and the text of an array."""
+
+from gpu import _gpujit
+
+LARGEST_SHOWN = 1 << 20  # elements that repr() copies from the device
+
+
+def zeros(shape, dtype=None, order="C"):
+    """An array of zeros; float64 unless a dtype is given."""
+    return _gpujit.full(shape, 0, dtype or float, order)
+
+
+def ones(shape, dtype=None, order="C"):
+    """An array of ones; float64 unless a dtype is given."""
+    return _gpujit.full(shape, 1, dtype or float, order)
+
+
+def device_array(shape, dtype=None, order="C"):
+    """The same as empty()."""
+    return _gpujit.empty(shape, dtype, order)
+
+
+def empty_like(array, dtype=None, order=None):
+    """An array of the same shape, dtype and order, with undefined contents."""
+    return _gpujit.empty(_shape(array), dtype or array.dtype, order or _order(array))
+
+
+def zeros_like(array, dtype=None, order=None):
+    """An array of the same shape, dtype and order, filled with 0."""
+    return full_like(array, 0, dtype, order)
+
+
+def ones_like(array, dtype=None, order=None):
+    """An array of the same shape, dtype and order, filled with 1."""
+    return full_like(array, 1, dtype, order)
+
+
+def full_like(array, fill_value, dtype=None, order=None):
+    """An array of the same shape, dtype and order, filled with one value."""
+    return _gpujit.full(_shape(array), fill_value, dtype or array.dtype, order or _order(array))
+
+
+device_array_like = empty_like
+
+
+def _shape(array):
+    return tuple(array.shape)
+
+
+def _order(array):
+    strides = getattr(array, "strides", None)
+    if strides is None or not isinstance(strides, tuple) or len(strides) < 2:
+        return "C"
+    expected = array.itemsize
+    for extent, stride in zip(array.shape, strides, strict=True):
+        if extent != 1 and stride != expected:
+            return "C"
+        expected *= extent
+    return "F"
+
+
+def text(array):
+    """repr(): values as NumPy shows them, dtype and device."""
+    head = f"dtype={getattr(array.dtype, 'name', array.dtype)}, device={array.device}"
+    if array.size > LARGEST_SHOWN:
+        return f"<gpu.Array of shape {array.shape}, {head}>"
+    host = array.copy_to_host()
+    if isinstance(host, memoryview):
+        return f"gpu.Array({host.tolist()}, {head})"
+    import numpy as np
+
+    values = np.array2string(host, separator=", ", prefix="gpu.Array(")
+    return f"gpu.Array({values}, {head})"

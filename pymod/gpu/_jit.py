@@ -1,0 +1,112 @@
+"""The decorator: options as people write them to options as the compiler has them."""
+
+from gpu import _gpujit
+
+# Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function, LLVM
+# decides what is inlined, kernels are compiled when they are launched.
+NUMBA_IGNORED = ("device", "inline", "forceinline", "fastcache", "nopython", "lto")
+
+
+def jit(
+    function=None,
+    /,
+    *,
+    signature=None,
+    check=False,
+    debug=False,
+    lineinfo=False,
+    fastmath=False,
+    fma=True,
+    max_registers=None,
+    launch_bounds=None,
+    opt_level=None,
+    cache=True,
+    **others,
+):
+    """Makes a kernel of a function: @jit, @jit(options), @jit("int, float32[:]").
+
+    signature      a text or a list of texts: the only types that launches may have
+    check          raise out-of-range indices on a GPU too; the CPU device always does
+    debug          check and lineinfo
+    lineinfo       line tables for profilers and debuggers
+    fastmath       approximate division and square root, denormals are zero (float32)
+    fma            contract a * b + c to one rounding
+    max_registers  registers that a thread may use
+    launch_bounds  threads per block, or (threads per block, blocks per multiprocessor)
+    opt_level      0 to 3
+    cache          kept for later calls; kernels are compiled once per signature either way
+    """
+    if isinstance(function, (str, list, tuple)):
+        if signature is not None:
+            raise _fail("signature", "is given twice")
+        function, signature = None, function
+    options = _options(others, check or debug, lineinfo or debug, fastmath, fma)
+    if max_registers is not None:
+        options["max_registers"] = _int("max_registers", max_registers)
+    if opt_level is not None:
+        options["opt_level"] = _int("opt_level", opt_level)
+    if launch_bounds is not None:
+        bounds = launch_bounds if isinstance(launch_bounds, tuple) else (launch_bounds,)
+        if not 1 <= len(bounds) <= 2:
+            raise _fail("launch_bounds", "takes threads, or (threads, blocks)")
+        for name, value in zip(("max_threads", "min_blocks"), bounds, strict=False):
+            options[name] = _int("launch_bounds", value)
+    signatures = _signatures(signature)
+
+    def decorate(function):
+        function = getattr(function, "py_func", function)
+        if not hasattr(function, "__code__"):
+            raise _gpujit.ArgumentTypeError(
+                f"gpu.jit needs a Python function, not '{type(function).__name__}'"
+            )
+        return _gpujit.Kernel(function, signatures, options)
+
+    return decorate if function is None else decorate(function)
+
+
+def _options(others, check, lineinfo, fastmath, fma):
+    options = {}
+    if check:
+        options["bounds"] = 1
+    if lineinfo:
+        options |= {"lineinfo": 1, "jit_line_info": 1}
+    if not fma:
+        options |= {"fma": 0, "jit_fma": 0}
+    if fastmath:
+        options |= {"approx_div": 1, "approx_sqrt": 1, "ftz": 1}
+    for name, value in others.items():
+        if name == "opt":
+            options["opt_level"] = 3 if value is True else 0 if value is False else value
+        elif name not in NUMBA_IGNORED:
+            raise _fail(
+                name,
+                "is not known; there are signature, check, debug, lineinfo, fastmath, fma, "
+                "max_registers, launch_bounds, opt_level and cache",
+            )
+    return options
+
+
+def _int(name, value):
+    try:
+        return value.__index__()
+    except AttributeError:
+        raise _fail(name, f"must be an int, not {type(value).__name__}") from None
+
+
+def _fail(name, reason):
+    return _gpujit.ArgumentError(f"option '{name}': {reason}")
+
+
+def _signatures(signature):
+    if signature is None:
+        return ()
+    if isinstance(signature, str):
+        signature = [signature]
+    texts = []
+    for one in signature:
+        if isinstance(one, (tuple, list)):  # one signature as its types
+            one = ", ".join(map(str, one))
+        if not isinstance(one, str):
+            raise _fail("signature", f"must be a text or a list of texts, not {one!r}")
+        texts.append(one)
+    return tuple(texts)

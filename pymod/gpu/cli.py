@@ -1,0 +1,172 @@
+"""The command `gpujit`: a kernel's PTX and the stages before it, and what is installed here.
+
+Exit codes: 0 done; 1 the function does not compile, the error is on stderr; 2 wrong usage, or no such
+file or function.
+"""
+
+import argparse
+import os
+import sys
+
+import gpu
+from gpu import _gpujit
+
+TEXTS = {
+    "ptx": "PTX, as cuModuleLoadData takes it",
+    "ir": "the compiler's own IR (--stage)",
+    "llvm": "LLVM's IR after its passes",
+    "bytecode": "the decoded bytecode",
+}
+MODULE_NAME = "__gpujit_main__"
+
+
+class UsageError(Exception):
+    """Something in the command is not there."""
+
+
+def parser():
+    top = argparse.ArgumentParser(prog="gpujit", description=__doc__.partition("\n")[0])
+    top.add_argument("--version", action="version", version=f"gpujit {gpu.__version__}")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="COMMAND")
+    for verb, what in TEXTS.items():
+        one = verbs.add_parser(verb, help=what, description=f"Prints {what}.")
+        one.add_argument("where", metavar="FILE:FUNCTION", help="saxpy.py:saxpy, or file.py:f.g")
+        if verb != "bytecode":
+            one.add_argument(
+                "signature",
+                nargs="?",
+                metavar="SIGNATURE",
+                help='"int, float32, float32[:], float32[:]"; may be left out if @gpu.jit has one',
+            )
+            one.add_argument("--arch", help="sm_90; without it that of the GPU here, else sm_75")
+        if verb == "ir":
+            one.add_argument("--stage", default="core", choices=["ssa", "typed", "core", "opt"])
+        one.add_argument("--output", "-o", metavar="FILE", help="write there instead of stdout")
+    verbs.add_parser("info", help="driver, devices, libdevice, versions, and what is missing")
+    return top
+
+
+def load(path):
+    """Runs the file as an import would; `if __name__ == "__main__"` stays untaken."""
+    if not os.path.isfile(path):
+        raise UsageError(f"no file {path}")
+    import importlib.machinery
+    import importlib.util
+
+    loader = importlib.machinery.SourceFileLoader(MODULE_NAME, path)
+    spec = importlib.util.spec_from_file_location(MODULE_NAME, path, loader=loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[MODULE_NAME] = module  # dataclasses and pickle look for it there
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    write, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        loader.exec_module(module)
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        raise UsageError(f"{path} cannot be imported: {error}") from None
+    finally:
+        sys.dont_write_bytecode = write
+    return module
+
+
+def find(where):
+    path, colon, name = where.rpartition(":")
+    if not colon or not path or not name:
+        raise UsageError(f"'{where}' is not FILE:FUNCTION, such as saxpy.py:saxpy")
+    target = load(path)
+    for part in name.split("."):
+        try:
+            target = getattr(target, part)
+        except AttributeError:
+            known = ", ".join(sorted(functions(target))) or "none"
+            raise UsageError(f"{path} has no '{name}'; functions there: {known}") from None
+    if isinstance(target, _gpujit.Kernel):
+        return target
+    if not hasattr(target, "__code__"):
+        raise UsageError(f"'{name}' in {path} is no function but '{type(target).__name__}'")
+    return gpu.jit(target)
+
+
+def functions(module):
+    for name, value in vars(module).items():
+        if isinstance(value, _gpujit.Kernel) or (
+            hasattr(value, "__code__") and getattr(value, "__module__", None) == MODULE_NAME
+        ):
+            yield name
+
+
+def text_of(kernel, args):
+    if args.verb == "bytecode":
+        return kernel.bytecode()
+    signature = args.signature
+    if signature is None and not kernel.declared:
+        raise UsageError(
+            f'give a signature for {kernel.__name__}, such as "int, float32, float32[:]"'
+        )
+    arch = args.arch
+    if args.verb == "ptx":
+        return kernel.ptx(signature, arch)
+    # Texts of a GPU target, as its PTX is made from; `--arch host` is the CPU device's.
+    arch = arch or _gpujit.default_arch()
+    if args.verb == "llvm":
+        return kernel.llvm(signature, arch)
+    return kernel.ir(args.stage, signature, arch)
+
+
+def info():
+    """Versions, libdevice, driver and devices, one "key: value" a line."""
+    runtime, libdevice, looked, llvm = _gpujit.info_text()
+    lines = [
+        f"gpujit: {gpu.__version__}",
+        f"python: {sys.version.split()[0]} ({sys.executable})",
+        f"llvm: {llvm}",
+        f"libdevice: {libdevice or 'not found'}",
+    ]
+    if not libdevice:
+        lines += [
+            f"libdevice looked in: {looked}",
+            "libdevice hint: math functions on a GPU need it; pip install nvidia-cuda-nvcc, "
+            "or set GPUJIT_LIBDEVICE to libdevice.10.bc",
+        ]
+    return "\n".join(lines) + "\n" + runtime
+
+
+def write(text, output):
+    if not text.endswith("\n"):
+        text += "\n"
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        with open(output, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise UsageError(f"{output} cannot be written: {error.strerror}") from None
+
+
+def main(argv=None):
+    args = parser().parse_args(argv)
+    try:
+        if args.verb == "info":
+            write(info(), None)
+            return 0
+        write(text_of(find(args.where), args), args.output)
+        return 0
+    except UsageError as error:
+        print(f"gpujit: {error}", file=sys.stderr)
+        return 2
+    except (gpu.ArgumentError, gpu.ArgumentTypeError) as error:  # signature, architecture
+        print(f"gpujit: {error}", file=sys.stderr)
+        return 2
+    except gpu.Error as error:
+        print(f"gpujit: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,320 @@
+/* kernel: the object that @gpu.jit returns.
+ *
+ * Holds the Python function, its options, the readings of its bytecode and parked launchers. Indexing
+ * it gives a launcher; calling it plainly is an error that says what to write; in other kernels it is a
+ * device function, which the reader takes from `__gpu_function__`. Everything that was compiled dies
+ * with it. The garbage collector sees through the readings to the globals and cells they hold. */
+#include "pymod/pm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+kernel_set_option(struct pm_kernel *kernel, const char *name, PyObject *value)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    bool ok, text = PyUnicode_Check(value);
+    if (text) {
+        Py_ssize_t len;
+        const char *utf8 = PyUnicode_AsUTF8AndSize(value, &len);
+        if (!utf8)
+            return false;
+        ok = cg_option_set_text(&kernel->cg_options, name, utf8, &diag);
+    } else {
+        long long number = PyLong_AsLongLong(value);
+        if (number == -1 && PyErr_Occurred())
+            return false;
+        if (!strncmp(name, "jit_", 4))
+            ok = rt_jit_options_set(&kernel->jit_options, name + 4, number, &diag);
+        else
+            ok = cg_option_set_int(&kernel->cg_options, name, number, &diag);
+    }
+    return ok || pm_raise(kernel->state, &diag);
+}
+
+/* `options`: names of options.def, and of jit.def with "jit_" before them. */
+static bool
+kernel_set_options(struct pm_kernel *kernel, PyObject *options)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    cg_options_init(&kernel->cg_options);
+    rt_jit_options_init(&kernel->jit_options);
+    if (!cg_options_read_env(&kernel->cg_options, &diag))
+        return pm_raise(kernel->state, &diag);
+    PyObject *name, *value;
+    Py_ssize_t at = 0, len;
+    while (PyDict_Next(options, &at, &name, &value)) {
+        const char *utf8 = PyUnicode_AsUTF8AndSize(name, &len);
+        if (!utf8 || !kernel_set_option(kernel, utf8, value))
+            return false;
+    }
+    return true;
+}
+
+static bool
+kernel_set_signatures(struct pm_kernel *kernel)
+{
+    uint32_t n = (uint32_t)PyTuple_Size(kernel->signatures);
+    kernel->declared = sp_alloc((n + 1u) * sizeof *kernel->declared);
+    for (uint32_t i = 0; i < n; i++) {
+        struct sp_diag diag;
+        sp_diag_init(&diag);
+        Py_ssize_t len;
+        const char *text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(kernel->signatures, i), &len);
+        if (!text)
+            return false;
+        if (!ir_signature_parse(text, &kernel->arena, &kernel->declared[i].args,
+                                &kernel->declared[i].n, &diag))
+            return pm_raise(kernel->state, &diag);
+        kernel->n_declared++;
+    }
+    return true;
+}
+
+static bool
+kernel_set_name(struct pm_kernel *kernel)
+{
+    kernel->name = PyObject_GetAttrString(kernel->function, "__name__");
+    Py_ssize_t len;
+    const char *utf8 = kernel->name ? PyUnicode_AsUTF8AndSize(kernel->name, &len) : NULL;
+    if (!utf8)
+        return false;
+    kernel->name_utf8 = sp_alloc((size_t)len + 1);
+    memcpy(kernel->name_utf8, utf8, (size_t)len + 1);
+    return true;
+}
+
+/* Kernel(function, signatures, options) */
+static PyObject *
+kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function, *signatures, *options;
+    if (kwargs || !PyArg_ParseTuple(args, "OO!O!:Kernel", &function, &PyTuple_Type, &signatures,
+                                    &PyDict_Type, &options))
+        return NULL;
+    struct pm_kernel *self = PyObject_GC_New(struct pm_kernel, type);
+    if (!self)
+        return NULL;
+    memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
+    self->state = PyType_GetModuleState(type);
+    self->function = Py_NewRef(function);
+    self->signatures = Py_NewRef(signatures);
+    self->options = Py_NewRef(options);
+    sp_arena_init(&self->arena);
+    PyObject_GC_Track(self);
+    if (kernel_set_name(self) && kernel_set_options(self, options) && kernel_set_signatures(self))
+        return (PyObject *)self;
+    Py_DECREF((PyObject *)self);
+    return NULL;
+}
+
+static int
+kernel_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    struct pm_kernel *self = (struct pm_kernel *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->function);
+    Py_VISIT(self->signatures);
+    Py_VISIT(self->options);
+    for (int i = 0; i < PM_N_READINGS; i++) {
+        int stop = pm_reading_traverse(self->readings[i], visit, arg);
+        if (stop)
+            return stop;
+    }
+    return 0;
+}
+
+static int
+kernel_clear(PyObject *object)
+{
+    struct pm_kernel *self = (struct pm_kernel *)object;
+    for (int i = 0; i < PM_N_READINGS; i++) {
+        struct pm_reading *reading = self->readings[i];
+        self->readings[i] = NULL;
+        pm_reading_unref(reading);
+    }
+    Py_CLEAR(self->function);
+    return 0;
+}
+
+static void
+kernel_dealloc(PyObject *object)
+{
+    struct pm_kernel *self = (struct pm_kernel *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    if (self->weakrefs)
+        PyObject_ClearWeakRefs(object);
+    kernel_clear(object);
+    pm_launcher_free_parked(self);
+    Py_CLEAR(self->signatures);
+    Py_CLEAR(self->options);
+    Py_CLEAR(self->name);
+    free(self->name_utf8);
+    free(self->declared);
+    sp_arena_finish(&self->arena);
+    PyObject_GC_Del(object);
+    Py_DECREF(type);
+}
+
+static PyObject *
+kernel_call(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    (void)args;
+    (void)kwargs;
+    struct pm_kernel *self = (struct pm_kernel *)object;
+    return pm_fail(self->state, NO_CONFIGURATION, self->name_utf8, self->name_utf8);
+}
+
+static PyObject *
+kernel_subscript(PyObject *self, PyObject *index)
+{
+    return pm_launcher_get((struct pm_kernel *)self, index);
+}
+
+/* forall(n, block=256): a launcher with at least n threads along x. */
+static PyObject *
+kernel_forall(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"n", "block", "stream", NULL};
+    struct pm_kernel *self = (struct pm_kernel *)object;
+    long long n;
+    int block = 256;
+    PyObject *stream = Py_None;
+    struct pm_config config;
+    memset(&config, 0, sizeof config);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "L|iO:forall", names, &n, &block, &stream) ||
+        !pm_stream_parse(self->state, stream, &config.stream))
+        return NULL;
+    if (n < 0 || block < 1)
+        return pm_fail(self->state, BAD_CONFIGURATION,
+                       "forall needs a number of threads of 0 or more and a block of 1 or more");
+    for (int i = 0; i < 3; i++)
+        config.grid[i] = config.block[i] = 1;
+    config.grid[0] = n ? (n - 1) / block + 1 : 1;
+    config.block[0] = block;
+    config.n_grid = config.n_block = 1;
+    return pm_launcher_from_config(self, &config,
+                                   PyLong_Check(stream) || stream == Py_None ? NULL : stream);
+}
+
+static void
+kernel_add_signature(void *list, void *value)
+{
+    struct pm_entry *entry = value;
+    struct sp_str text;
+    sp_str_init(&text);
+    ir_signature_print(entry->args, entry->n_args, &text);
+    PyObject *string = PyUnicode_FromString(text.data);
+    if (!string || PyList_Append(list, string) < 0)
+        PyErr_Clear();
+    Py_XDECREF(string);
+    sp_str_finish(&text);
+}
+
+/* The signatures that are compiled for the function as it is now. */
+static PyObject *
+kernel_get_signatures(PyObject *object, void *closure)
+{
+    (void)closure;
+    struct pm_kernel *self = (struct pm_kernel *)object;
+    PyObject *list = PyList_New(0);
+    if (list && self->readings[0])
+        rt_cache_each(self->readings[0]->cache, kernel_add_signature, list);
+    return list;
+}
+
+static PyObject *
+kernel_get_function(PyObject *self, void *closure)
+{
+    (void)closure;
+    PyObject *function = ((struct pm_kernel *)self)->function;
+    return function ? Py_NewRef(function) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+kernel_get_of_function(PyObject *self, void *name)
+{
+    PyObject *function = ((struct pm_kernel *)self)->function;
+    return function ? PyObject_GetAttrString(function, name) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+kernel_get_options(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyDict_Copy(((struct pm_kernel *)self)->options);
+}
+
+static PyObject *
+kernel_get_declared(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(((struct pm_kernel *)self)->signatures);
+}
+
+static PyObject *
+kernel_repr(PyObject *object)
+{
+    struct pm_kernel *self = (struct pm_kernel *)object;
+    return PyUnicode_FromFormat("<gpu kernel %s>", self->name_utf8);
+}
+
+static PyGetSetDef kernel_getset[] = {
+    {"py_func", kernel_get_function, NULL, "The Python function.", NULL},
+    {"__wrapped__", kernel_get_function, NULL, NULL, NULL},
+    {"__gpu_function__", kernel_get_function, NULL, NULL, NULL},
+    {"__name__", kernel_get_of_function, NULL, NULL, "__name__"},
+    {"__qualname__", kernel_get_of_function, NULL, NULL, "__qualname__"},
+    {"__module__", kernel_get_of_function, NULL, NULL, "__module__"},
+    {"__doc__", kernel_get_of_function, NULL, NULL, "__doc__"},
+    {"signatures", kernel_get_signatures, NULL, "The compiled signatures as texts.", NULL},
+    {"declared", kernel_get_declared, NULL, "The signatures that @gpu.jit was given.", NULL},
+    {"options", kernel_get_options, NULL, "The options that differ from the defaults.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+#define KERNEL_TEXT(name, function, doc)                                                           \
+    {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
+static PyMethodDef kernel_methods[] = {
+    KERNEL_TEXT("forall", kernel_forall,
+                "forall(n, block=256, stream=None): a launcher with a thread for each of n elements."),
+    KERNEL_TEXT("ptx", pm_kernel_ptx,
+                "ptx(signature=None, arch=None): PTX for the signature, or of the last launch."),
+    KERNEL_TEXT("llvm", pm_kernel_llvm, "llvm(signature=None, arch=None): LLVM's IR."),
+    KERNEL_TEXT("ir", pm_kernel_ir,
+                "ir(stage=\"core\", signature=None, arch=None): our IR; stages ssa, typed, core, opt."),
+    {"bytecode", pm_kernel_bytecode, METH_NOARGS, "The decoded bytecode."},
+    {NULL, NULL, 0, NULL},
+};
+static PyMemberDef kernel_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(struct pm_kernel, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+static PyType_Slot kernel_slots[] = {
+    {Py_tp_doc, (void *)"A function for the GPU: kernel[grid, block](arguments)."},
+    {Py_tp_new, kernel_new},
+    {Py_tp_call, kernel_call},
+    {Py_tp_repr, kernel_repr},
+    {Py_tp_getset, kernel_getset},
+    {Py_tp_methods, kernel_methods},
+    {Py_tp_members, kernel_members},
+    {Py_tp_dealloc, kernel_dealloc},
+    {Py_tp_traverse, kernel_traverse},
+    {Py_tp_clear, kernel_clear},
+    {Py_mp_subscript, kernel_subscript},
+    {0, NULL},
+};
+static PyType_Spec kernel_spec = {
+    .name = "gpu.Kernel",
+    .basicsize = sizeof(struct pm_kernel),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = kernel_slots,
+};
+
+PyType_Spec *
+pm_kernel_spec(void)
+{
+    return &kernel_spec;
+}

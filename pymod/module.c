@@ -1,0 +1,191 @@
+/* module: gpu._gpujit, the extension module: its state, its types and its functions.
+ *
+ * Multi-phase initialisation, everything in the module's state, so that several interpreters can each
+ * have one. Nothing expensive happens here: LLVM, the driver and the worker threads are set up when
+ * they are first needed. */
+#include "pymod/pm.h"
+
+#include <stdlib.h>
+
+#ifndef GPUJIT_VERSION
+#error "define GPUJIT_VERSION"
+#endif
+
+static bool
+module_add_type(PyObject *module, PyType_Spec *spec, const char *name, PyTypeObject **type_out)
+{
+    *type_out = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type_out && PyModule_AddObjectRef(module, name, (PyObject *)*type_out) == 0;
+}
+
+/* libdevice may come in wheels: the folders that the interpreter imports from. */
+static PyObject *
+module_set_site_packages(PyObject *module, PyObject *folders)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    Py_ssize_t n = PyList_Check(folders) ? PyList_Size(folders) : 0;
+    const char **paths = sp_alloc((size_t)(n + 1) * sizeof *paths);
+    uint32_t n_paths = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *folder = PyList_GetItem(folders, i);
+        Py_ssize_t len;
+        if (PyUnicode_Check(folder) && (paths[n_paths] = PyUnicode_AsUTF8AndSize(folder, &len)))
+            n_paths++;
+        else
+            PyErr_Clear();
+    }
+    cg_set_site_packages(state->cg, paths, n_paths);
+    free((void *)paths);
+    Py_RETURN_NONE;
+}
+
+static bool
+module_set_paths(PyObject *module)
+{
+    PyObject *path = PySys_GetObject("path"); /* borrowed */
+    PyObject *none = path ? module_set_site_packages(module, path) : NULL;
+    Py_XDECREF(none);
+    return !PyErr_Occurred();
+}
+
+static int
+module_exec(PyObject *module)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    sp_diag_init(&state->pending);
+    state->rt = rt_runtime_create(NULL);
+    state->cg = cg_create();
+    struct {
+        PyObject **at;
+        const char *text;
+    } names[] = {
+        {&state->s_array_interface, "__array_interface__"},
+        {&state->s_cuda_array_interface, "__cuda_array_interface__"},
+        {&state->s_dlpack, "__dlpack__"},
+        {&state->s_dlpack_device, "__dlpack_device__"},
+        {&state->s_stream, "stream"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!(*names[i].at = PyUnicode_InternFromString(names[i].text)))
+            return -1;
+    bool ok = pm_errors_init(state, module) &&
+              module_add_type(module, pm_dtype_spec(), "DType", &state->dtype_type) &&
+              module_add_type(module, pm_intrinsic_spec(), "Intrinsic", &state->intrinsic_type) &&
+              module_add_type(module, pm_array_spec(), "Array", &state->array_type) &&
+              module_add_type(module, pm_stream_spec(), "Stream", &state->stream_type) &&
+              module_add_type(module, pm_kernel_spec(), "Kernel", &state->kernel_type) &&
+              module_add_type(module, pm_launcher_spec(), "Launcher", &state->launcher_type) &&
+              pm_dtypes_init(state, module) && pm_intrinsics_init(state, module) &&
+              module_set_paths(module) &&
+              PyModule_AddStringConstant(module, "__version__", GPUJIT_VERSION) == 0;
+    return ok ? 0 : -1;
+}
+
+static int
+module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    if (!state)
+        return 0;
+    Py_VISIT((PyObject *)state->kernel_type);
+    Py_VISIT((PyObject *)state->launcher_type);
+    Py_VISIT((PyObject *)state->array_type);
+    Py_VISIT((PyObject *)state->stream_type);
+    Py_VISIT((PyObject *)state->intrinsic_type);
+    Py_VISIT((PyObject *)state->dtype_type);
+    Py_VISIT(state->error);
+    for (int i = 0; i < SP_N_ERROR_CLASSES; i++)
+        Py_VISIT(state->errors[i]);
+    for (int i = 0; i <= IR_LAST_SCALAR; i++)
+        Py_VISIT(state->dtypes[i]);
+    return 0;
+}
+
+static int
+module_clear(PyObject *module)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    if (!state)
+        return 0;
+    Py_CLEAR(state->kernel_type);
+    Py_CLEAR(state->launcher_type);
+    Py_CLEAR(state->array_type);
+    Py_CLEAR(state->stream_type);
+    Py_CLEAR(state->intrinsic_type);
+    Py_CLEAR(state->dtype_type);
+    Py_CLEAR(state->error);
+    for (int i = 0; i < SP_N_ERROR_CLASSES; i++)
+        Py_CLEAR(state->errors[i]);
+    for (int i = 0; i <= IR_LAST_SCALAR; i++)
+        Py_CLEAR(state->dtypes[i]);
+    for (uint32_t i = 0; i < state->n_numpy_types; i++)
+        Py_CLEAR(state->numpy_types[i].type);
+    state->n_numpy_types = 0;
+    Py_CLEAR(state->ndarray);
+    Py_CLEAR(state->s_array_interface);
+    Py_CLEAR(state->s_cuda_array_interface);
+    Py_CLEAR(state->s_dlpack);
+    Py_CLEAR(state->s_dlpack_device);
+    Py_CLEAR(state->s_stream);
+    return 0;
+}
+
+static void
+module_free(void *module)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    if (!state)
+        return;
+    module_clear(module);
+    fe_interp_destroy(state->interp);
+    rt_runtime_destroy(state->rt);
+    cg_destroy(state->cg);
+    sp_diag_finish(&state->pending);
+}
+
+#define MODULE_KEYWORDS(name, function, doc)                                                       \
+    {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
+static PyMethodDef module_methods[] = {
+    MODULE_KEYWORDS("empty", pm_empty,
+                    "empty(shape, dtype=float64, order='C'): an array with undefined contents."),
+    MODULE_KEYWORDS("full", pm_full,
+                    "full(shape, fill_value, dtype=None, order='C'): an array of equal elements."),
+    MODULE_KEYWORDS("to_device", pm_to_device,
+                    "to_device(array, stream=None): a copy in the memory of the device."),
+    {"as_gpu_array", pm_as_gpu_array, METH_O, "The memory of another library's array as ours."},
+    {"synchronize", pm_synchronize, METH_NOARGS,
+     "Waits until everything that was launched is done; raises what kernels raised."},
+    {"is_available", pm_is_available, METH_NOARGS, "Whether there is a GPU with a working driver."},
+    {"select_device", pm_select_device, METH_O,
+     "select_device(\"cpu\" | \"cuda\" | \"cuda:1\" | 1): where kernels run and arrays live from now on."},
+    {"stream", pm_stream_create, METH_NOARGS, "A new stream."},
+    {"default_stream", pm_default_stream, METH_NOARGS, "The default stream."},
+    {"default_arch", pm_default_arch, METH_NOARGS, "What ptx() is made for when nothing is said."},
+    {"device_info", pm_device_info, METH_NOARGS, "What is known of the current device, as a dict."},
+    {"info_text", pm_info_text, METH_NOARGS, "(runtime, libdevice, where it was sought, LLVM)"},
+    {"set_site_packages", module_set_site_packages, METH_O, "Where wheels with libdevice may be."},
+    {NULL, NULL, 0, NULL},
+};
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, module_exec},
+    {0, NULL},
+};
+static struct PyModuleDef module_def = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "gpu._gpujit",
+    .m_doc = "The compiler and the runtime behind the package gpu.",
+    .m_size = sizeof(struct pm_state),
+    .m_methods = module_methods,
+    .m_slots = module_slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__gpujit(void);
+
+PyMODINIT_FUNC
+PyInit__gpujit(void)
+{
+    return PyModuleDef_Init(&module_def);
+}

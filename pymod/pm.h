@@ -1,0 +1,318 @@
+/* Private to pymod/: the module's state, its objects, and what the files offer each other.
+ *
+ * Everything hangs off struct pm_state, which lives as long as the module; each object keeps a pointer
+ * to it (its type keeps the module alive). Functions that fail leave a Python exception and return
+ * NULL, false or -1. All need the GIL; those that drop it say so. */
+#ifndef PM_PM_H
+#define PM_PM_H
+
+#define Py_LIMITED_API 0x030b0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "codegen/cg.h"
+#include "frontend/fe.h"
+#include "ir/ir.h"
+#include "runtime/rt.h"
+
+#define PM_N_NUMPY_TYPES 16
+#define PM_N_LAUNCHERS 16
+#define PM_N_READINGS 4
+#define PM_N_INLINE_ARGS 16
+/* The flag and the type of functions that the limited API has from 3.12 on; their values are older. */
+#define PM_HAVE_VECTORCALL (1ul << 11)
+typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t nargsf,
+                                   PyObject *kwnames);
+
+struct pm_state {
+    PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *intrinsic_type,
+        *dtype_type;
+    PyObject *error;                       /* gpu.Error */
+    PyObject *errors[SP_N_ERROR_CLASSES];
+    PyObject *dtypes[IR_LAST_SCALAR + 1];  /* gpu.float32, ...; NULL where there is none */
+
+    struct rt_runtime *rt;
+    struct cg_state *cg;
+    struct fe_interp *interp; /* made at the first READ */
+    struct rt_device *dev;    /* the chosen one; NULL until it is needed */
+    bool announce;            /* the CPU device was chosen for want of a GPU, nobody was told yet */
+    struct sp_diag pending;   /* what freeing memory found out; raised by the next wait */
+    uint64_t serial;          /* numbers compiled entries */
+    uint32_t n_queued;        /* launches since the last wait */
+
+    bool numpy_known; /* the table below is filled: numpy was imported by someone */
+    uint32_t n_numpy_types;
+    struct {
+        PyTypeObject *type;
+        ir_type scalar;
+    } numpy_types[PM_N_NUMPY_TYPES];
+    PyTypeObject *ndarray;
+
+    PyObject *s_array_interface, *s_cuda_array_interface, *s_dlpack, *s_dlpack_device, *s_stream;
+};
+
+/* ---- Errors: error.c -------------------------------------------------------------------------- */
+
+bool pm_errors_init(struct pm_state *state, PyObject *module);
+/* Raises what the diagnostic says and finishes it. Returns NULL. */
+void *pm_raise(struct pm_state *state, struct sp_diag *diag);
+/* pm_fail(state, code, values...) raises a row of errors.def; pm_fail_hint adds what to write. */
+#define pm_fail(state, code, ...)                                                                  \
+    __extension__({                                                                                \
+        struct sp_diag pm_diag;                                                                    \
+        sp_diag_init(&pm_diag);                                                                    \
+        (void)sp_diag_set(&pm_diag, SP_E_##code, NULL, __VA_ARGS__);                               \
+        pm_raise((state), &pm_diag);                                                               \
+    })
+
+/* ---- Devices: device.c -------------------------------------------------------------------------- */
+
+/* The device that kernels run on, chosen at the first call. */
+struct rt_device *pm_device(struct pm_state *state);
+/* Says once, on stderr, that the CPU device stands in for a GPU. */
+void pm_announce(struct pm_state *state);
+/* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu. */
+bool pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream);
+/* Architecture and newest PTX version for the device. */
+bool pm_device_arch(struct pm_state *state, struct rt_device *dev, struct cg_arch *arch_out,
+                    uint16_t *ptx_cap_out);
+/* The architecture that texts are made for: `text` (may be NULL: of the GPU that is here, else the
+ * oldest we know). */
+bool pm_arch_for_text(struct pm_state *state, const char *text, struct cg_arch *arch_out,
+                      uint16_t *ptx_cap_out);
+PyObject *pm_select_device(PyObject *module, PyObject *which);
+PyObject *pm_default_arch(PyObject *module, PyObject *unused);
+PyObject *pm_device_info(PyObject *module, PyObject *unused);
+PyObject *pm_is_available(PyObject *module, PyObject *unused);
+PyObject *pm_synchronize(PyObject *module, PyObject *unused);
+PyObject *pm_info_text(PyObject *module, PyObject *unused);
+/* The device's name for messages: "cuda:0" or "cpu". */
+void pm_device_print(const struct rt_device *dev, char text[24]);
+
+/* ---- Numbers of dtypes: dtype.c ------------------------------------------------------------------ */
+
+/* gpu.float32, np.float32, a np.dtype, "float32", float, int or bool: a dtype that arrays can have. */
+bool pm_dtype_parse(struct pm_state *state, PyObject *object, ir_type *dtype_out);
+/* A NumPy typestr or a format of the buffer protocol; IR_T_NONE if arrays cannot have it. */
+ir_type pm_dtype_by_format(const char *format, Py_ssize_t itemsize);
+bool pm_dtypes_init(struct pm_state *state, PyObject *module);
+/* numpy.dtype if numpy can be imported, else ours. */
+PyObject *pm_dtype_object(struct pm_state *state, ir_type dtype);
+/* Fills the table of NumPy's types if numpy has been imported by now. */
+void pm_numpy_look(struct pm_state *state);
+static inline uint32_t
+pm_dtype_size_B(ir_type dtype)
+{
+    return ir_scalar_row(dtype)->bits / 8u;
+}
+/* Writes a Python number as one element; 8 bytes of room. */
+bool pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, void *out);
+PyType_Spec *pm_dtype_spec(void);
+
+/* ---- Views: view.c ------------------------------------------------------------------------------- */
+
+/* Where the elements of an array lie. Strides in bytes. */
+struct pm_view {
+    uint64_t data; /* of element 0 */
+    uint8_t dtype, rank;
+    uint8_t layout; /* enum ir_layout */
+    bool read_only;
+    int64_t size; /* elements */
+    int64_t shape[IR_MAX_RANK], strides[IR_MAX_RANK];
+};
+
+/* Fills size and layout from shape and strides. */
+void pm_view_finish(struct pm_view *view);
+/* Strides of a contiguous array, C or F order; false if its bytes do not fit 62 bits. */
+bool pm_view_contiguous(struct pm_view *view, bool fortran);
+/* The first and one past the last byte, relative to data. */
+void pm_view_span(const struct pm_view *view, int64_t *first_out, int64_t *end_out);
+/* Copies elements of equal shapes on the host. */
+void pm_view_copy(const struct pm_view *to, const struct pm_view *from);
+bool pm_view_same_shape(const struct pm_view *a, const struct pm_view *b);
+/* "(3, 4)" */
+void pm_view_print_shape(const struct pm_view *view, char text[128]);
+
+/* ---- Arrays: array.c, array_new.c, array_copy.c --------------------------------------------------- */
+
+struct pm_array {
+    PyObject_HEAD
+    struct pm_state *state;
+    struct rt_device *dev;
+    struct pm_view view;
+    uint64_t owned;   /* address to free, or 0 */
+    PyObject *base;   /* who owns the memory otherwise; may be NULL */
+    PyObject *weakrefs;
+};
+
+struct pm_array *pm_array_new(struct pm_state *state, struct rt_device *dev,
+                              const struct pm_view *view, PyObject *base);
+/* Contiguous memory on the current device; `view` gives dtype, rank and shape. */
+struct pm_array *pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran);
+/* Host memory to device memory and back, in stream order, GIL dropped; any strides. */
+bool pm_upload(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
+               const struct pm_view *from, rt_stream stream);
+bool pm_download(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
+                 const struct pm_view *from, rt_stream stream);
+/* Device memory to device memory. */
+bool pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
+                 const struct pm_view *from, rt_stream stream);
+PyType_Spec *pm_array_spec(void);
+PyObject *pm_empty(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *pm_full(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *pm_as_gpu_array(PyObject *module, PyObject *object);
+PyObject *pm_array_copy_to_host(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_array_copy_to_device(PyObject *self, PyObject *args, PyObject *kwargs);
+
+/* ---- Arrays of others: foreign.c ------------------------------------------------------------------ */
+
+/* An array that is not ours, held for a launch or a copy. */
+struct pm_foreign {
+    struct pm_view view;
+    bool on_host;      /* plain host memory; else device memory of `ordinal` */
+    int ordinal;
+    bool has_stream;   /* work of `stream` must be over before the memory is used */
+    rt_stream stream;
+    bool has_buffer;
+    Py_buffer buffer;
+    PyObject *owner;   /* kept alive; may be NULL */
+    struct pm_view staged; /* the copy in GPU memory for a launch; `data` 0: none */
+};
+
+/* 1: it is an array; 0: it is none; -1: it is one that cannot be used, with an exception.
+ * `what` names it in messages ("argument 'x' of saxpy"). */
+int pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
+                   struct pm_foreign *foreign);
+void pm_foreign_release(struct pm_foreign *foreign);
+int pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
+                      struct pm_foreign *foreign);
+
+/* ---- Streams: stream.c ---------------------------------------------------------------------------- */
+
+PyType_Spec *pm_stream_spec(void);
+/* Our streams, None, 0, handles, and streams of other libraries. */
+bool pm_stream_parse(struct pm_state *state, PyObject *object, rt_stream *stream_out);
+PyObject *pm_stream_create(PyObject *module, PyObject *unused);
+PyObject *pm_default_stream(PyObject *module, PyObject *unused);
+
+/* ---- Kernel namespace: intrinsic.c ---------------------------------------------------------------- */
+
+PyType_Spec *pm_intrinsic_spec(void);
+bool pm_intrinsics_init(struct pm_state *state, PyObject *module);
+
+/* ---- Kernels: kernel.c, reading.c, entry.c ---------------------------------------------------------- */
+
+/* One READ of a kernel with everything compiled from it. Counted; all under the GIL. */
+struct pm_reading {
+    uint32_t refs;
+    struct sp_arena arena;
+    struct fe_py *py;
+    struct ir_module *module;
+    struct rt_cache *cache;
+    struct pm_entry *last;       /* the last one compiled; lives in the cache */
+    uint32_t n_params;           /* of the kernel */
+    /* The last call shape: where each parameter's value comes from. */
+    PyObject *shape_names;       /* tuple of keywords, or NULL */
+    Py_ssize_t shape_n_args;     /* -1: no shape yet */
+    int32_t *shape;              /* index in the call's values, or -1 - i for default i */
+    PyObject **defaults;         /* per parameter, NULL where there is none; owned */
+};
+
+/* A compiled and loaded kernel for one signature. Owned by the reading's cache. */
+struct pm_entry {
+    uint64_t serial;
+    struct artifact *artifact;
+    struct rt_code *code;
+    uint32_t n_args;
+    struct ir_argtype *args; /* `host` are strong references */
+};
+
+struct pm_kernel {
+    PyObject_HEAD
+    struct pm_state *state;
+    PyObject *function;   /* the Python function */
+    PyObject *signatures; /* tuple of texts; empty if none were given */
+    PyObject *options;    /* dict as given */
+    PyObject *name;
+    char *name_utf8;      /* for messages; own copy */
+    struct cg_options cg_options;
+    char *libdevice;      /* text behind cg_options, own copy */
+    struct rt_jit_options jit_options;
+    struct sp_arena arena; /* parsed signatures */
+    struct {
+        struct ir_argtype *args;
+        uint32_t n;
+    } *declared;
+    uint32_t n_declared;
+    struct pm_reading *readings[PM_N_READINGS]; /* [0] is the current one */
+    struct pm_launcher *parked[PM_N_LAUNCHERS]; /* dead launchers whose memory waits to be used again */
+    PyObject *weakrefs;
+};
+
+PyType_Spec *pm_kernel_spec(void);
+/* A reader of functions; makes the interpreter's part at the first call. */
+struct fe_py *pm_reader_create(struct pm_state *state);
+/* The reading that is true now, READ anew if need be. Borrowed. */
+struct pm_reading *pm_kernel_reading(struct pm_kernel *kernel);
+void pm_reading_unref(struct pm_reading *reading);
+int pm_reading_traverse(struct pm_reading *reading, visitproc visit, void *arg);
+/* The entry for these arguments on this device, compiled if need be (GIL dropped). It lives as long
+ * as the reading, of which the caller holds a count. */
+struct pm_entry *pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading,
+                              struct rt_device *dev, const struct ir_argtype *args, uint32_t n_args);
+/* Stage texts: texts.c */
+PyObject *pm_kernel_ptx(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_kernel_llvm(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_kernel_ir(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_kernel_bytecode(PyObject *self, PyObject *unused);
+/* Prints the stages in GPUJIT_DUMP to stderr. */
+struct cg_dump pm_dump(void);
+bool pm_dump_wants(const char *stage);
+
+/* ---- Launching: config.c, launcher.c, args.c, bind.c ------------------------------------------------- */
+
+struct pm_config {
+    int64_t grid[3], block[3], shared_B;
+    uint8_t n_grid, n_block;
+    rt_stream stream;
+};
+
+struct pm_launcher {
+    PyObject_HEAD
+    pm_vectorcall vectorcall;
+    struct pm_kernel *kernel;
+    PyObject *stream; /* the object, kept alive; may be NULL */
+    struct pm_config config;
+    struct rt_launch launch;
+    uint64_t prepared; /* serial of the entry that was checked for this launch; 0: none */
+};
+
+/* One value of a call. */
+struct pm_arg {
+    struct ir_argtype type;
+    uint64_t bits;              /* SCALAR: as laid out */
+    const struct pm_view *view; /* ARRAY */
+    struct pm_foreign *foreign; /* ARRAY that is not ours; owned by the call */
+    PyObject *object;           /* borrowed */
+};
+
+bool pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out,
+                     PyObject **stream_out);
+PyType_Spec *pm_launcher_spec(void);
+PyObject *pm_launcher_get(struct pm_kernel *kernel, PyObject *index);
+PyObject *pm_launcher_from_config(struct pm_kernel *kernel, const struct pm_config *config,
+                                  PyObject *stream);
+void pm_launcher_free_parked(struct pm_kernel *kernel);
+/* Classifies one value; `index` is the parameter's number. */
+bool pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
+                uint32_t index, PyObject *value, struct pm_arg *arg);
+void pm_arg_release(struct pm_arg *arg);
+/* With declared signatures: converts the values to the one they fit, or raises. */
+bool pm_args_declared(struct pm_kernel *kernel, struct pm_arg *args, uint32_t n_args);
+/* Puts positional and keyword values in the order of the parameters; `values` has n_params places. */
+bool pm_bind(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *const *args,
+             Py_ssize_t n_args, PyObject *kwnames, PyObject **values);
+
+#endif

@@ -1,0 +1,188 @@
+"""Write gpu/_gpujit.pyi: the kernel namespace, dtypes and errors from the compiler's tables.
+
+    python pymod/stubs.py           writes the file
+    python pymod/stubs.py --check   exits 1 if it is not what would be written
+"""
+
+import re
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[1]
+TARGET = TOP / "pymod" / "gpu" / "_gpujit.pyi"
+STRING = r'"((?:[^"\\]|\\.)*)"'
+
+HEAD = '''# Written by pymod/stubs.py from ir/types.def, ir/intrin.def and support/errors.def.
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
+
+import numpy as np
+
+_P = ParamSpec("_P")
+_Dtype = Any  # gpu.float32, np.float32, np.dtype, "float32", float, int, bool
+_Stream = Any  # gpu.Stream, None, a handle, or another library's stream
+
+__version__: str
+
+class DType:
+    __gpu_path__: str
+    __name__: str
+    name: str
+    dtype: np.dtype[Any]
+    itemsize: int
+    def __call__(self, x: Any = ..., /) -> Any: ...
+    def __getitem__(self, index: slice | tuple[slice, ...]) -> str: ...
+
+class Intrinsic:
+    __gpu_path__: str
+
+class Array:
+    __hash__: ClassVar[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    ndim: int
+    size: int
+    itemsize: int
+    nbytes: int
+    address: int
+    dtype: np.dtype[Any]
+    device: str
+    T: Array
+    def copy_to_host(self, out: Any = None, stream: _Stream = None) -> np.ndarray[Any, Any]: ...
+    def copy_to_device(self, array: Any, stream: _Stream = None) -> None: ...
+    def reshape(self, *shape: int | tuple[int, ...]) -> Array: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any) -> Any: ...  # in kernels
+    def __setitem__(self, index: Any, value: Any) -> None: ...  # in kernels
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+class Stream:
+    handle: int
+    def synchronize(self) -> None: ...
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+class Launcher(Generic[_P]):
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    stream: Any
+    shared_bytes: int
+    kernel: Kernel[_P]
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> None: ...
+
+class Kernel(Generic[_P]):
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[_P, Any]
+    py_func: Callable[_P, Any]
+    signatures: list[str]
+    declared: tuple[str, ...]
+    options: dict[str, int | str]
+    def __init__(
+        self, function: Callable[_P, Any], signatures: tuple[str, ...], options: dict[str, Any], /
+    ) -> None: ...
+    def __getitem__(self, configuration: tuple[Any, ...]) -> Launcher[_P]: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...  # in kernels
+    def forall(self, n: int, block: int = 256, stream: _Stream = None) -> Launcher[_P]: ...
+    def ptx(self, signature: str | None = None, arch: str | None = None) -> str: ...
+    def llvm(self, signature: str | None = None, arch: str | None = None) -> str: ...
+    def ir(
+        self, stage: str = "core", signature: str | None = None, arch: str | None = None
+    ) -> str: ...
+    def bytecode(self) -> str: ...
+
+def empty(shape: int | tuple[int, ...], dtype: _Dtype = None, order: str = "C") -> Array: ...
+def full(
+    shape: int | tuple[int, ...], fill_value: Any, dtype: _Dtype = None, order: str = "C"
+) -> Array: ...
+def to_device(array: Any, stream: _Stream = None) -> Array: ...
+def as_gpu_array(array: Any, /) -> Array: ...
+def synchronize() -> None: ...
+def is_available() -> bool: ...
+def select_device(which: str | int, /) -> None: ...
+def stream() -> Stream: ...
+def default_stream() -> Stream: ...
+def default_arch() -> str: ...
+def device_info() -> dict[str, Any]: ...
+def info_text() -> tuple[str, str | None, str, str]: ...
+def set_site_packages(folders: list[str], /) -> None: ...
+'''
+
+
+def rows(path: str, macro: str) -> list[str]:
+    """The texts between the brackets of a macro's uses, one a line in all tables."""
+    text = (TOP / path).read_text()
+    return re.findall(rf"^{macro}\((.*)\)\s*(?:/\*.*\*/)?$", text, re.MULTILINE)
+
+
+def dtypes() -> list[str]:
+    lines = []
+    for row in rows("ir/types.def", "IR_SCALAR"):
+        fields = [field.strip() for field in row.split(",")]
+        if fields[4] == "0":  # not weak: arrays can have it
+            name = fields[1].strip('"')
+            lines.append(f"{name + '_' if name == 'bool' else name}: DType")
+    return lines
+
+
+def intrinsics() -> list[str]:
+    """gpu.atomic.add is a class `_atomic` with a method `add` and a name `atomic` of that class."""
+    flat, nested = [], {}
+    for row in rows("ir/intrin.def", "IR_INTRIN"):
+        path = re.search(STRING, row)[1]
+        least, most = (int(n) for n in re.findall(r"-?\d+", row.split(path)[1])[:2])
+        doc = re.findall(STRING, row)[-1]
+        parts = path.split(".")
+        if parts[0] != "gpu":
+            continue
+        args = ", ".join(f"{c}: Any" for c in "abcdefgh"[:least]) + ", /" * (least > 0)
+        if len(parts) == 2:
+            flat += [f"def {parts[1]}({args}) -> Any:", f'    """{doc}"""', ""]
+        elif least == most == 0:
+            nested.setdefault(parts[1], []).extend([f"    {parts[2]}: int", f'    """{doc}"""'])
+        else:
+            nested.setdefault(parts[1], []).extend(
+                ["    @staticmethod", f"    def {parts[2]}({args}) -> Any:", f'        """{doc}"""']
+            )
+    lines = flat
+    for name, body in nested.items():
+        lines += [f"class _{name}(Intrinsic):", *body, "", f"{name}: _{name}"]
+    return lines
+
+
+def errors() -> list[str]:
+    lines = [
+        "class Error(Exception):",
+        "    code: str",
+        "    filename: str | None",
+        "    lineno: int | None",
+        "    offset: int | None",
+        "    hint: str | None",
+        "",
+    ]
+    for row in rows("support/errors.def", "SP_ERROR_CLASS"):
+        name, builtin = re.findall(r'"(\w*)"', row)
+        lines.append(f"class {name}(Error{', ' + builtin if builtin else ''}): ...")
+    return lines
+
+
+def text() -> str:
+    parts = [HEAD.rstrip()]
+    parts += ["\n".join(part).strip() for part in (errors(), dtypes(), intrinsics())]
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> int:
+    if "--check" in sys.argv:
+        current = TARGET.exists() and TARGET.read_text() == text()
+        print(f"{TARGET.relative_to(TOP)} is {'current' if current else 'old: run pymod/stubs.py'}")
+        return not current
+    TARGET.write_text(text())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
