@@ -4,10 +4,66 @@
  * content hash, argument types, keyed options, target, the driver's PTX limit, compiler and LLVM
  * versions, libdevice's content or the host's processor. Options that only keep texts or check
  * (keyed 0) stay out. */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "codegen/internal.h"
 
-/* Another build of the compiler may make other code from the same input. */
-#define KEY_BUILD __DATE__ " " __TIME__
+/* ---- The compiler's build: another one may make other code from the same input ---- */
+
+/* The linker's build id in an object's notes; false if it has none. */
+static bool
+key_add_build_id(struct sp_hash *hash, const struct dl_phdr_info *object)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE || segment->p_align > 4)
+            continue;
+        const char *at = (const char *)(object->dlpi_addr + segment->p_vaddr);
+        const char *end = at + segment->p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof note);
+            const char *name = at + sizeof note, *bytes = name + ((note.n_namesz + 3) & ~3u);
+            at = bytes + ((note.n_descsz + 3) & ~3u);
+            if (at <= end && note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+                !memcmp(name, "GNU", 4)) {
+                sp_hash_add(hash, bytes, note.n_descsz);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static int
+key_visit_object(struct dl_phdr_info *object, size_t size_B, void *hash)
+{
+    (void)size_B;
+    uintptr_t here = (uintptr_t)&cg_key - object->dlpi_addr;
+    bool ours = false;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        ours |= segment->p_type == PT_LOAD && here - segment->p_vaddr < segment->p_memsz;
+    }
+    if (!ours)
+        return 0;
+    if (!key_add_build_id(hash, object)) {
+        /* Linked without one: the file's size and time. */
+        const char *path = *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
+        struct stat info;
+        if (!stat(path, &info)) {
+            sp_hash_add_u64(hash, (uint64_t)info.st_size);
+            sp_hash_add_u64(hash, (uint64_t)info.st_mtim.tv_sec);
+            sp_hash_add_u64(hash, (uint64_t)info.st_mtim.tv_nsec);
+        }
+    }
+    return 1;
+}
+
+/* ---- The key ---- */
 
 static void
 key_add_text(struct sp_hash *hash, const char *text)
@@ -24,7 +80,7 @@ cg_key(struct cg_state *state, const struct cg_request *request)
 {
     struct sp_hash hash;
     sp_hash_init(&hash);
-    key_add_text(&hash, KEY_BUILD);
+    dl_iterate_phdr(key_visit_object, &hash);
     key_add_text(&hash, cg_llvm_version());
     sp_hash_add(&hash, request->py->hash.bytes, sizeof request->py->hash.bytes);
     sp_hash_add_u64(&hash, request->n_args);
