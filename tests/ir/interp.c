@@ -1,0 +1,413 @@
+/* interp: executes CORE functions value by value, straight from the meanings in ops.def.
+ *
+ * In: a verified module and argument bits. Out: how function 0 ended, with which values, and the
+ * memory. It is the oracle of the passes' tests and therefore shares nothing with ir/fold.c: integers
+ * are 128 bits wide and cut after each step, floats go through long double only where that is exact.
+ * Every NaN becomes the one quiet NaN, for payloads and signs of NaN are not defined. What ops.def
+ * leaves undefined ends the run as INTERP_BAD. */
+#include "tests/ir/interp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERP_MAX_DEPTH 64
+
+static void
+bad(struct interp *in, const char *problem)
+{
+    if (in->end != INTERP_BAD)
+        in->problem = problem;
+    in->end = INTERP_BAD;
+}
+
+static uint64_t
+cut(ir_type type, uint64_t bits)
+{
+    unsigned width = ir_machine_bits(type);
+    return width < 64 ? bits & ((1ull << width) - 1) : bits;
+}
+
+static __int128
+as_signed(ir_type type, uint64_t bits)
+{
+    unsigned width = ir_machine_bits(type);
+    __int128 value = bits;
+    return bits >> (width - 1) & 1 ? value - ((__int128)1 << width) : value;
+}
+
+static double
+to_double(ir_type type, uint64_t bits)
+{
+    if (type == IR_T_F32) {
+        float f;
+        uint32_t low = (uint32_t)bits;
+        memcpy(&f, &low, 4);
+        return f;
+    }
+    double d;
+    memcpy(&d, &bits, 8);
+    return d;
+}
+
+/* Bits of a value that the type holds exactly. */
+static uint64_t
+from_double(ir_type type, double value)
+{
+    uint64_t bits = 0;
+    if (type == IR_T_F32) {
+        float f = (float)value;
+        uint32_t low;
+        memcpy(&low, &f, 4);
+        return isnan(f) ? 0x7fc00000u : low;
+    }
+    memcpy(&bits, &value, 8);
+    return isnan(value) ? 0x7ff8000000000000u : bits;
+}
+
+/* + - * / and square roots of floats may be computed in double and rounded again: double has more
+ * than twice the digits, so the second rounding does no harm (Figueroa, 1995). */
+static uint64_t
+run_float(enum ir_op op, ir_type type, const uint64_t *a, struct interp *in)
+{
+    double x = to_double(type, a[0]), y = to_double(type, a[1]), z = to_double(type, a[2]);
+    double r;
+    switch (op) {
+    case IR_FADD: r = x + y; break;
+    case IR_FSUB: r = x - y; break;
+    case IR_FMUL: r = x * y; break;
+    case IR_FDIV: r = x / y; break;
+    case IR_FNEG: r = copysign(x, signbit(x) ? 1.0 : -1.0); break;
+    case IR_FMA:
+        r = type == IR_T_F32 ? (double)fmaf((float)x, (float)y, (float)z) : fma(x, y, z);
+        break;
+    case IR_FSQRT: r = sqrt(x); break;
+    case IR_FABS: r = signbit(x) ? -x : x; break;
+    case IR_FFLOOR: r = floor(x); break;
+    case IR_FCEIL: r = ceil(x); break;
+    case IR_FTRUNC: r = signbit(x) ? ceil(x) : floor(x); break;
+    case IR_FRINT: r = nearbyint(x); break;
+    case IR_FCOPYSIGN: r = signbit(x) == signbit(y) ? x : -x; break;
+    default: bad(in, "float operation"); return 0;
+    }
+    return from_double(type, r);
+}
+
+static uint64_t
+run_int(enum ir_op op, ir_type type, uint64_t a, uint64_t b, struct interp *in)
+{
+    unsigned width = ir_machine_bits(type);
+    __int128 x = as_signed(type, a), y = as_signed(type, b);
+    __int128 least = -((__int128)1 << (width - 1));
+    bool is_signed = op == IR_SDIV || op == IR_SREM;
+    unsigned n = 0;
+    switch (op) {
+    case IR_ADD: return cut(type, (uint64_t)(x + y));
+    case IR_ADD_NSW: return cut(type, (uint64_t)(x + y));
+    case IR_SUB: return cut(type, (uint64_t)(x - y));
+    case IR_MUL: return cut(type, (uint64_t)((unsigned __int128)x * (unsigned __int128)y));
+    case IR_SDIV:
+    case IR_SREM:
+    case IR_UDIV:
+    case IR_UREM:
+        if (!b || (is_signed && x == least && y == -1)) {
+            bad(in, "division");
+            return 0;
+        }
+        if (!is_signed)
+            return op == IR_UDIV ? a / b : a % b;
+        return cut(type, (uint64_t)(op == IR_SDIV ? x / y : x % y));
+    case IR_AND: return a & b;
+    case IR_OR: return a | b;
+    case IR_XOR: return a ^ b;
+    case IR_SHL:
+    case IR_LSHR:
+    case IR_ASHR:
+        if (b >= width) {
+            bad(in, "shift");
+            return 0;
+        }
+        for (; b; b--) {
+            if (op == IR_SHL)
+                a = cut(type, a + a);
+            else
+                a = a / 2 + (op == IR_ASHR && x < 0 ? 1ull << (width - 1) : 0);
+        }
+        return a;
+    case IR_CTPOP:
+        for (; a; a &= a - 1)
+            n++;
+        return n;
+    case IR_CTLZ:
+        for (n = width; a; a /= 2)
+            n--;
+        return n;
+    default: bad(in, "integer operation"); return 0;
+    }
+}
+
+static bool
+run_icmp(enum ir_icmp predicate, ir_type type, uint64_t a, uint64_t b)
+{
+    __int128 x = as_signed(type, a), y = as_signed(type, b);
+    bool less = predicate >= IR_ICMP_ULT ? a < b : x < y;
+    switch (predicate) {
+    case IR_ICMP_EQ: return a == b;
+    case IR_ICMP_NE: return a != b;
+    case IR_ICMP_SLT:
+    case IR_ICMP_ULT: return less;
+    case IR_ICMP_SLE:
+    case IR_ICMP_ULE: return less || a == b;
+    case IR_ICMP_SGT:
+    case IR_ICMP_UGT: return !less && a != b;
+    default: return !less;
+    }
+}
+
+static bool
+run_fcmp(enum ir_fcmp predicate, double x, double y)
+{
+    bool unordered = x != x || y != y;
+    switch (predicate) {
+    case IR_FCMP_UNO: return unordered;
+    case IR_FCMP_UNE: return unordered || !(x == y);
+    case IR_FCMP_OEQ: return !unordered && x == y;
+    case IR_FCMP_ONE: return !unordered && !(x == y);
+    case IR_FCMP_OLT: return x < y;
+    case IR_FCMP_OLE: return x <= y;
+    case IR_FCMP_OGT: return y < x;
+    default: return y <= x;
+    }
+}
+
+static uint64_t
+run_convert(enum ir_op op, ir_type from, ir_type to, uint64_t a)
+{
+    switch (op) {
+    case IR_SEXT: return cut(to, (uint64_t)as_signed(from, a));
+    case IR_ZEXT: return a;
+    case IR_TRUNC: return cut(to, a);
+    case IR_SITOFP: /* one rounding: long double holds every 64-bit integer */
+        return to == IR_T_F32 ? from_double(to, (float)(long double)as_signed(from, a))
+                              : from_double(to, (double)(long double)as_signed(from, a));
+    case IR_UITOFP:
+        return to == IR_T_F32 ? from_double(to, (float)(long double)a)
+                              : from_double(to, (double)(long double)a);
+    case IR_FPEXT: return from_double(to, to_double(from, a));
+    case IR_FPTRUNC: return from_double(to, (float)to_double(from, a));
+    case IR_BITCAST: return a;
+    default: break;
+    }
+    double value = to_double(from, a);
+    bool is_signed = op == IR_FPTOSI_SAT;
+    unsigned width = ir_machine_bits(to);
+    __int128 low = is_signed ? -((__int128)1 << (width - 1)) : 0;
+    __int128 high = ((__int128)1 << (is_signed ? width - 1 : width)) - 1;
+    if (value != value)
+        return 0;
+    long double wide = value;
+    if (wide <= (long double)low)
+        return cut(to, (uint64_t)low);
+    if (wide >= (long double)high)
+        return cut(to, (uint64_t)high);
+    return cut(to, (uint64_t)(__int128)value);
+}
+
+static unsigned
+memory_size_B(ir_type type)
+{
+    unsigned bits = ir_machine_bits(type);
+    return bits < 8 ? 1 : bits / 8;
+}
+
+static uint64_t
+memory_read(struct interp *in, ir_type type, uint64_t at)
+{
+    uint64_t bits = 0;
+    if (at > INTERP_MEMORY_B - 8)
+        bad(in, "address");
+    else
+        memcpy(&bits, in->memory + at, memory_size_B(type));
+    if (ir_machine_bits(type) == 1)
+        bits &= 1;
+    if (type == IR_T_F32 || type == IR_T_F64)
+        return from_double(type, to_double(type, bits));
+    return bits;
+}
+
+static void
+memory_write(struct interp *in, ir_type type, uint64_t at, uint64_t bits)
+{
+    if (at > INTERP_MEMORY_B - 8)
+        bad(in, "address");
+    else
+        memcpy(in->memory + at, &bits, memory_size_B(type));
+}
+
+static uint64_t
+run_const(const struct ir_module *module, const struct ir_insn *insn)
+{
+    const struct ir_const_info *info = ir_const_info(module, insn->imm);
+    if (insn->type == IR_T_F32 || insn->type == IR_T_F64)
+        return from_double(insn->type, info->f);
+    return cut(insn->type, info->u);
+}
+
+static void run_func(struct interp *in, const struct ir_func *func, const uint64_t *args,
+                     uint64_t *results);
+
+/* A value of an instruction that is neither a phi nor a terminator. */
+static uint64_t
+run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64_t *values,
+         uint64_t *const *call_results, const uint64_t *params)
+{
+    const struct ir_insn *insn = ir_insn(func, ref);
+    uint64_t a[3] = {0};
+    ir_type from = insn->n_args ? ir_insn(func, ir_arg(func, ref, 0))->type : IR_T_NONE;
+    for (uint32_t i = 0; i < insn->n_args && i < 3; i++)
+        a[i] = values[ir_arg(func, ref, i)];
+    switch ((enum ir_op)insn->op) {
+    case IR_PARAM: return params[insn->imm];
+    case IR_CONST: return run_const(func->module, insn);
+    case IR_ICMP: return run_icmp((enum ir_icmp)insn->imm, from, a[0], a[1]);
+    case IR_FCMP:
+        return run_fcmp((enum ir_fcmp)insn->imm, to_double(from, a[0]), to_double(from, a[1]));
+    case IR_SELECT: return a[0] ? a[1] : a[2];
+    case IR_PTRADD: return a[0] + a[1];
+    case IR_LOAD: return memory_read(in, insn->type, a[0]);
+    case IR_STORE:
+        memory_write(in, ir_insn(func, ir_arg(func, ref, 1))->type, a[0], a[1]);
+        return 0;
+    case IR_ATOMIC: {
+        uint64_t old = memory_read(in, insn->type, a[0]);
+        uint64_t both[3] = {old, a[1], 0};
+        memory_write(in, insn->type, a[0],
+                     insn->imm == IR_ATOMIC_FADD ? run_float(IR_FADD, insn->type, both, in)
+                                                 : run_int(IR_ADD, insn->type, old, a[1], in));
+        return old;
+    }
+    case IR_RESULT: return call_results[ir_arg(func, ref, 0)][insn->imm];
+    case IR_INTRIN: /* any function of operands and id will do */
+        return from_double(insn->type, cos(to_double(from, a[0]) + (double)insn->imm));
+    case IR_POLL: return 0;
+    default: break;
+    }
+    if (insn->op >= IR_SEXT && insn->op <= IR_BITCAST)
+        return run_convert((enum ir_op)insn->op, from, insn->type, a[0]);
+    if (from == IR_T_F32 || from == IR_T_F64)
+        return run_float((enum ir_op)insn->op, from, a, in);
+    return run_int((enum ir_op)insn->op, from, a[0], a[1], in);
+}
+
+/* All phis of a block take their values at once. */
+static uint32_t
+run_phis(const struct ir_func *func, uint32_t b, uint32_t from, uint64_t *values)
+{
+    const struct ir_block *block = &func->blocks.data[b];
+    uint32_t k = 0, n = 0;
+    while (k < block->preds.len && block->preds.data[k] != from)
+        k++;
+    while (n < block->insns.len && ir_insn(func, block->insns.data[n])->op == IR_PHI)
+        n++;
+    uint64_t *next = calloc(n + 1, sizeof *next);
+    for (uint32_t i = 0; i < n; i++)
+        next[i] = values[ir_arg(func, block->insns.data[i], k)];
+    for (uint32_t i = 0; i < n; i++)
+        values[block->insns.data[i]] = next[i];
+    free(next);
+    return n;
+}
+
+static void
+run_call(struct interp *in, const struct ir_func *func, ir_ref ref, uint64_t *values,
+         uint64_t **call_results)
+{
+    const struct ir_insn *insn = ir_insn(func, ref);
+    const struct ir_func *callee = in->module->funcs.data[insn->imm];
+    uint64_t *args = calloc(insn->n_args + 1u, sizeof *args);
+    for (uint32_t i = 0; i < insn->n_args; i++)
+        args[i] = values[ir_arg(func, ref, i)];
+    if (!call_results[ref])
+        call_results[ref] = calloc(callee->n_results + 1u, sizeof **call_results);
+    run_func(in, callee, args, call_results[ref]);
+    values[ref] = call_results[ref][0];
+    free(args);
+}
+
+static void
+run_blocks(struct interp *in, const struct ir_func *func, const uint64_t *params, uint64_t *results,
+           uint64_t *values, uint64_t **call_results)
+{
+    uint32_t b = 0, from = 0;
+    for (;;) {
+        const struct ir_block *block = &func->blocks.data[b];
+        for (uint32_t i = run_phis(func, b, from, values); i < block->insns.len; i++) {
+            ir_ref ref = block->insns.data[i];
+            const struct ir_insn *insn = ir_insn(func, ref);
+            if (!in->steps_left--) {
+                in->steps_left = 0;
+                in->end = INTERP_LIMIT;
+                return;
+            }
+            if (insn->op == IR_RET || insn->op == IR_RAISE) {
+                uint64_t *out = insn->op == IR_RET ? results : in->values;
+                for (uint32_t k = 0; k < insn->n_args; k++)
+                    out[k] = values[ir_arg(func, ref, k)];
+                if (insn->op == IR_RAISE) {
+                    in->end = INTERP_RAISE;
+                    in->site = insn->imm;
+                    in->n_values = insn->n_args;
+                }
+                return;
+            }
+            if (insn->op == IR_UNREACHABLE) {
+                in->end = INTERP_UNREACHABLE;
+                return;
+            }
+            if (insn->op == IR_CALLF)
+                run_call(in, func, ref, values, call_results);
+            else if (insn->op != IR_JUMP && insn->op != IR_BR)
+                values[ref] = run_insn(in, func, ref, values, call_results, params);
+            if (in->end != INTERP_RET)
+                return;
+        }
+        from = b;
+        ir_ref last = ir_terminator(func, b);
+        b = block->succ[ir_insn(func, last)->op == IR_BR && !values[ir_arg(func, last, 0)]];
+    }
+}
+
+static void
+run_func(struct interp *in, const struct ir_func *func, const uint64_t *args, uint64_t *results)
+{
+    if (in->depth == INTERP_MAX_DEPTH) {
+        in->end = INTERP_LIMIT;
+        return;
+    }
+    in->depth++;
+    uint64_t *values = calloc(func->insns.len, sizeof *values);
+    uint64_t **call_results = calloc(func->insns.len, sizeof *call_results);
+    run_blocks(in, func, args, results, values, call_results);
+    for (uint32_t i = 0; i < func->insns.len; i++)
+        free(call_results[i]);
+    free(call_results);
+    free(values);
+    in->depth--;
+}
+
+void
+interp_run(struct interp *in, const struct ir_module *module, const uint64_t *args,
+           uint64_t max_steps)
+{
+    uint64_t results[INTERP_MAX_RESULTS] = {0};
+    memset(in, 0, sizeof *in);
+    in->module = module;
+    in->steps_left = max_steps;
+    for (uint32_t i = 0; i < INTERP_MEMORY_B; i++)
+        in->memory[i] = (uint8_t)(i * 37 + 11);
+    run_func(in, module->funcs.data[0], args, results);
+    if (in->end == INTERP_RET) {
+        in->n_values = module->funcs.data[0]->n_results;
+        memcpy(in->values, results, sizeof results);
+    }
+}
