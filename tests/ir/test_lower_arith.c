@@ -2,25 +2,8 @@
  * floats (write_lower_tables.py). GPUJIT_ROWS="OP A B" prints the results behind a row. */
 #include "tests/support/check.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "tests/ir/lowered.h"
-
-struct values {
-    const char *type;
-    uint32_t n;
-    const uint64_t *bits;
-};
-
-static const struct values values[] = {
-#define VALUES(type, n, ...) {type, n, (const uint64_t[]){__VA_ARGS__}},
-#define BINARY(op, a, b, type, hash)
-#define UNARY(op, a, type, hash)
-#define CAST(a, type, hash)
-#define POWER(a, k, type, hash)
-#include "tests/ir/lower_tables.inc"
-};
+#include "tests/ir/lower_values.h"
 
 enum form { FORM_BINARY, FORM_UNARY, FORM_CAST, FORM_POWER };
 struct row {
@@ -37,40 +20,6 @@ static const struct row rows[] = {
 #define POWER(a, k, type, hash) {FORM_POWER, "power", a, NULL, type, hash, k},
 #include "tests/ir/lower_tables.inc"
 };
-
-static const struct values *
-values_of(const char *type)
-{
-    for (uint32_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (strcmp(values[i].type, type) == 0)
-            return &values[i];
-    fail_msg("no values of type %s", type);
-    return NULL;
-}
-
-/* The dtype of an array whose elements hold the type's values. */
-static const char *
-storage(const char *type)
-{
-    return strcmp(type, "int") == 0 ? "int64" : strcmp(type, "float") == 0 ? "float64" : type;
-}
-
-static unsigned
-size_of(const char *type)
-{
-    ir_type t = ir_scalar_by_name(type, strlen(type));
-    return ir_scalar_row(t)->bits / 8u;
-}
-
-static void *
-array_of(const struct values *v)
-{
-    unsigned size_B = size_of(v->type);
-    char *data = malloc((size_t)v->n * size_B);
-    for (uint32_t i = 0; i < v->n; i++)
-        memcpy(data + (size_t)i * size_B, &v->bits[i], size_B);
-    return data;
-}
 
 static const char *
 operation(const struct row *row)
@@ -117,22 +66,6 @@ source_of(struct sp_arena *arena, const struct row *row)
 }
 
 static uint64_t
-result_bits(const char *out, const char *type)
-{
-    unsigned size_B = size_of(type);
-    uint64_t bits = 0;
-    memcpy(&bits, out, size_B);
-    if (strncmp(type, "float", 5) == 0) { /* every NaN is one NaN */
-        uint64_t infinity = size_B == 4 ? 0x7f800000u : 0x7ff0000000000000u;
-        uint64_t quiet = size_B == 4 ? 0x7fc00000u : 0x7ff8000000000000u;
-        uint64_t sign = size_B == 4 ? 0x80000000u : 0x8000000000000000u;
-        if ((bits & ~sign) > infinity)
-            bits = quiet;
-    }
-    return bits;
-}
-
-static uint64_t
 run_row(const struct row *row, bool fma, bool print)
 {
     static const uint64_t zero = 0;
@@ -153,10 +86,10 @@ run_row(const struct row *row, bool fma, bool print)
     char *out = malloc((size_t)a->n * b->n * size_B);
     lowered_run(&t, (uint64_t[]){(uintptr_t)a_data, a->n, (uintptr_t)b_data, b->n, (uintptr_t)out,
                                  a->n, b->n});
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = HASH_START;
     for (uint32_t i = 0; i < a->n * b->n; i++) {
         uint64_t bits = result_bits(out + (size_t)i * size_B, row->type);
-        hash = (hash ^ bits) * 0x100000001b3u;
+        hash = hash_bits(hash, bits);
         if (print)
             printf("%llx %llx %llx\n", (unsigned long long)bits,
                    (unsigned long long)a->bits[i / b->n], (unsigned long long)b->bits[i % b->n]);
