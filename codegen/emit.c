@@ -122,8 +122,9 @@ emit_double_edge(struct cg_emit *e, uint32_t index)
     }
 }
 
-static bool
-emit_func(struct cg_emit *e, uint32_t index)
+/* What the context holds of the function that comes next. */
+static void
+emit_func_begin(struct cg_emit *e, uint32_t index)
 {
     const struct ir_func *func = e->core->funcs.data[index];
     uint32_t n_blocks = func->blocks.len;
@@ -134,6 +135,7 @@ emit_func(struct cg_emit *e, uint32_t index)
     e->blocks = SP_NEW_N(e->arena, LLVMBasicBlockRef, n_blocks);
     e->ends = SP_NEW_N(e->arena, LLVMBasicBlockRef, n_blocks);
     e->doubles = SP_NEW_N(e->arena, LLVMBasicBlockRef, n_blocks);
+    e->last = NULL;
     for (uint32_t i = 0; i < e->this->n_hidden; i++)
         e->hidden[i] = LLVMGetParam(e->this->fn, i);
     /* The fault of an nvptx kernel stands behind its own parameters. */
@@ -141,9 +143,32 @@ emit_func(struct cg_emit *e, uint32_t index)
     if (LLVMCountParams(e->this->fn) > n_own)
         e->hidden[0] = LLVMGetParam(e->this->fn, n_own);
     cg_lineinfo_func(e, func, e->this->fn);
+}
 
-    uint32_t *order = SP_NEW_N(e->arena, uint32_t, n_blocks);
-    uint32_t n = ir_fill_rpo(func, order);
+/* The common return if there is one, and the operands of phis. */
+static void
+emit_func_end(struct cg_emit *e, uint32_t n, const uint32_t *order)
+{
+    if (e->last) {
+        LLVMMoveBasicBlockAfter(e->last, LLVMGetLastBasicBlock(e->this->fn));
+        LLVMPositionBuilderAtEnd(e->builder, e->last);
+        LLVMBuildRetVoid(e->builder);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_block *block = &e->func->blocks.data[order[i]];
+        for (uint32_t j = 0; j < block->insns.len; j++) {
+            if (ir_insn(e->func, block->insns.data[j])->op == IR_PHI)
+                emit_phi_operands(e, block, block->insns.data[j]);
+        }
+    }
+}
+
+static bool
+emit_func(struct cg_emit *e, uint32_t index)
+{
+    emit_func_begin(e, index);
+    uint32_t *order = SP_NEW_N(e->arena, uint32_t, e->func->blocks.len);
+    uint32_t n = ir_fill_rpo(e->func, order);
     for (uint32_t i = 0; i < n; i++)
         e->blocks[order[i]] = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
     for (uint32_t i = 0; i < n; i++)
@@ -152,13 +177,7 @@ emit_func(struct cg_emit *e, uint32_t index)
         if (!emit_block(e, order[i]))
             return false;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ir_block *block = &func->blocks.data[order[i]];
-        for (uint32_t j = 0; j < block->insns.len; j++) {
-            if (ir_insn(func, block->insns.data[j])->op == IR_PHI)
-                emit_phi_operands(e, block, block->insns.data[j]);
-        }
-    }
+    emit_func_end(e, n, order);
     return true;
 }
 

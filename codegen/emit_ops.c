@@ -52,12 +52,22 @@ cg_emit_fn_text(struct cg_emit *e, LLVMValueRef fn, const char *name, const char
                                                       value, (unsigned)strlen(value)));
 }
 
+/* A function without results has one return, in a block that emit.c puts last: LLVM would merge them
+ * too, but in the middle, and NVPTX keeps the order. */
+static void
+ops_ret_void(struct cg_emit *e)
+{
+    if (!e->last)
+        e->last = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
+    LLVMBuildBr(e->builder, e->last);
+}
+
 void
 cg_emit_leave(struct cg_emit *e)
 {
     struct cg_emit_func *this = e->this;
     if (!this->n_fields) {
-        LLVMBuildRetVoid(e->builder);
+        ops_ret_void(e);
     } else if (this->n_fields == 1) {
         LLVMBuildRet(e->builder, LLVMConstAllOnes(this->ret));
     } else {
@@ -127,7 +137,8 @@ ops_const(struct cg_emit *e, const struct ir_insn *insn)
         return LLVMConstReal(type, is_float ? info->f : (double)info->i);
     if (insn->type >= IR_T_PTR)
         return LLVMConstIntToPtr(cg_emit_i64(e, info->u), type);
-    return LLVMConstInt(type, info->u, true);
+    unsigned width = ir_machine_bits(insn->type);
+    return LLVMConstInt(type, width < 64 ? info->u & (((uint64_t)1 << width) - 1) : info->u, false);
 }
 
 /* A kernel's own truth values arrive as bytes. */
@@ -316,7 +327,7 @@ ops_ret(struct cg_emit *e, ir_ref ref, uint32_t n, LLVMValueRef *args)
         return ops_bad(e, ref, "a return with the wrong number of values");
     LLVMValueRef ok = LLVMConstNull(e->types[IR_T_I1]);
     if (!this->n_fields) {
-        LLVMBuildRetVoid(e->builder);
+        ops_ret_void(e);
     } else if (this->n_fields == 1) {
         LLVMBuildRet(e->builder, this->returns_raised ? ok : args[0]);
     } else {

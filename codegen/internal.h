@@ -98,6 +98,7 @@ struct cg_emit {
     LLVMBasicBlockRef *blocks;  /* where a block starts; NULL: unreachable */
     LLVMBasicBlockRef *ends;    /* the LLVM block that holds its terminator */
     LLVMBasicBlockRef *doubles; /* of a BR with equal successors: the block of the second edge */
+    LLVMBasicBlockRef last;     /* the one return of a function without results, or NULL */
     LLVMValueRef hidden[CG_MAX_HIDDEN];
 
     /* line tables */
