@@ -5,7 +5,7 @@
 #include "ir/ir.h"
 
 #define INTERP_MEMORY_B 256
-#define INTERP_MAX_RESULTS 8
+#define INTERP_MAX_RESULTS 64
 
 enum interp_end { INTERP_RET, INTERP_RAISE, INTERP_UNREACHABLE, INTERP_LIMIT, INTERP_BAD };
 

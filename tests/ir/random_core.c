@@ -53,6 +53,12 @@ is_float(ir_type type)
     return type == IR_T_F32 || type == IR_T_F64;
 }
 
+static bool
+is_address(const struct gen *g, ir_ref ref)
+{
+    return ir_insn(g->func, ref)->type == IR_T_PTR_GLOBAL;
+}
+
 static ir_ref
 emit(struct gen *g, enum ir_op op, ir_type type, uint32_t imm, uint32_t n, const ir_ref *args)
 {
@@ -96,9 +102,10 @@ int_constant(struct gen *g, ir_type type, int64_t value)
 static ir_ref
 value_of(struct gen *g, ir_type type)
 {
-    if (below(g, 4))
+    if (below(g, 5) >= 2)
         for (int tries = 0; tries < 8 && g->values.len; tries++) {
-            ir_ref ref = g->values.data[below(g, g->values.len)];
+            uint32_t recent = g->values.len > 8 && below(g, 2) ? g->values.len - 8 : 0;
+            ir_ref ref = g->values.data[recent + below(g, g->values.len - recent)];
             if (ir_insn(g->func, ref)->type == type)
                 return ref;
         }
@@ -247,12 +254,25 @@ gen_call(struct gen *g)
 
 static void gen_statements(struct gen *g, int depth);
 
+/* Stores a value to a slot of its own, so that a wrong one is seen. */
+static void
+gen_witness(struct gen *g, ir_ref value)
+{
+    if (g->block == UINT32_MAX || is_address(g, value))
+        return;
+    ir_ref offset = int_constant(g, IR_T_I64, 8 * below(g, 31));
+    ir_ref at = emit(g, IR_PTRADD, IR_T_PTR_GLOBAL, 0, 2, (ir_ref[]){g->values.data[0], offset});
+    emit(g, IR_STORE, IR_T_NONE, 0, 2, (ir_ref[]){at, value});
+}
+
 static void
 gen_end(struct gen *g)
 {
     ir_ref values[8];
     if (g->block == UINT32_MAX)
         return;
+    for (uint32_t i = g->values.len > 10 ? g->values.len - 10 : 0; i < g->values.len; i++)
+        gen_witness(g, g->values.data[i]);
     for (uint32_t i = 0; i < g->func->n_results; i++)
         values[i] = value_of(g, g->func->results[i]);
     ir_ret(g->func, g->block, g->func->n_results, values);
@@ -371,6 +391,8 @@ gen_statements(struct gen *g, int depth)
         } else {
             keep(g, is_float(type) ? gen_float(g, type) : gen_int(g, type));
         }
+        if (g->values.len > 1 && below(g, 2))
+            gen_witness(g, g->values.data[g->values.len - 1]);
     }
 }
 
@@ -419,5 +441,136 @@ random_core(struct sp_arena *arena, uint64_t seed)
         gen_statements(&g, 3);
         gen_end(&g);
     }
+    return g.module;
+}
+
+/* ---- Expressions ---- */
+
+static ir_ref gen_expr(struct gen *g, ir_type type, int depth);
+
+/* The parameter of that type, or a constant. */
+static ir_ref
+gen_leaf(struct gen *g, ir_type type)
+{
+    if (below(g, 2))
+        for (uint32_t i = 0; i < g->values.len; i++)
+            if (ir_insn(g->func, g->values.data[i])->type == type)
+                return g->values.data[i];
+    return constant(g, type);
+}
+
+static ir_ref
+gen_expr_truth(struct gen *g, int depth)
+{
+    ir_type type = gen_types[below(g, 7)];
+    if (below(g, 3) == 0) {
+        ir_ref a = gen_expr(g, IR_T_I1, depth - 1), yes = constant(g, IR_T_I1);
+        return emit(g, (enum ir_op)(IR_AND + (int)below(g, 3)), IR_T_I1, 0, 2, (ir_ref[]){a, yes});
+    }
+    ir_ref a = gen_expr(g, type, depth - 1);
+    ir_ref b = below(g, 6) ? gen_expr(g, type, depth - 2) : a;
+    if (below(g, 4) == 0) {
+        ir_ref t = a;
+        a = b;
+        b = t;
+    }
+    if (is_float(type))
+        return emit(g, IR_FCMP, IR_T_I1, below(g, IR_N_FCMPS), 2, (ir_ref[]){a, b});
+    uint32_t predicate = below(g, 2) ? below(g, 2) : below(g, IR_N_ICMPS);
+    return emit(g, IR_ICMP, IR_T_I1, predicate, 2, (ir_ref[]){a, b});
+}
+
+static ir_ref
+gen_expr_int(struct gen *g, ir_type type, int depth)
+{
+    static const uint16_t plain[] = {IR_ADD, IR_SUB, IR_MUL, IR_AND, IR_OR, IR_XOR};
+    ir_ref a = gen_expr(g, type, depth - 1);
+    uint32_t kind = below(g, 8);
+    if (kind == 0) {
+        ir_ref k = int_constant(g, type, 1 + below(g, 3));
+        return emit(g, (enum ir_op)(IR_SDIV + (int)below(g, 4)), type, 0, 2, (ir_ref[]){a, k});
+    }
+    if (kind == 1) {
+        ir_ref k = int_constant(g, type, below(g, 4) * (ir_machine_bits(type) - 1) / 3);
+        return emit(g, (enum ir_op)(IR_SHL + (int)below(g, 3)), type, 0, 2, (ir_ref[]){a, k});
+    }
+    if (kind == 2)
+        return emit(g, below(g, 2) ? IR_CTPOP : IR_CTLZ, type, 0, 1, &a);
+    ir_ref b = below(g, 8) ? gen_expr(g, type, depth - 2) : a;
+    enum ir_op op = (enum ir_op)plain[below(g, 6)];
+    if (below(g, 4) == 0)
+        return emit(g, op, type, 0, 2, (ir_ref[]){b, a});
+    return emit(g, op, type, 0, 2, (ir_ref[]){a, b});
+}
+
+static ir_ref
+gen_expr_convert(struct gen *g, ir_type to, int depth)
+{
+    ir_type from = gen_types[below(g, 7)];
+    if (from == to || (is_float(from) && to == IR_T_I1))
+        return gen_expr(g, to, depth - 1);
+    ir_ref a = gen_expr(g, from, depth - 1);
+    enum ir_op op;
+    if (is_float(from) && is_float(to))
+        op = from == IR_T_F32 ? IR_FPEXT : IR_FPTRUNC;
+    else if (is_float(from))
+        op = below(g, 2) ? IR_FPTOSI_SAT : IR_FPTOUI_SAT;
+    else if (is_float(to))
+        op = below(g, 2) ? IR_SITOFP : IR_UITOFP;
+    else if (ir_machine_bits(from) > ir_machine_bits(to))
+        op = IR_TRUNC;
+    else
+        op = below(g, 2) ? IR_SEXT : IR_ZEXT;
+    return emit(g, op, to, 0, 1, &a);
+}
+
+static ir_ref
+gen_expr(struct gen *g, ir_type type, int depth)
+{
+    static const uint16_t unary[] = {IR_FNEG, IR_FABS, IR_FNEG, IR_FABS, IR_FSQRT, IR_FRINT, IR_FFLOOR, IR_FCEIL, IR_FTRUNC};
+    static const uint16_t binary[] = {IR_FADD, IR_FSUB, IR_FMUL, IR_FDIV, IR_FCOPYSIGN};
+    if (depth <= 0)
+        return gen_leaf(g, type);
+    uint32_t kind = below(g, 10);
+    if (kind < 2)
+        return gen_expr_convert(g, type, depth);
+    if (kind == 2) {
+        ir_ref c = gen_expr(g, IR_T_I1, depth - 1), a = gen_expr(g, type, depth - 1);
+        ir_ref b = below(g, 4) ? gen_expr(g, type, depth - 2) : a;
+        return emit(g, IR_SELECT, type, 0, 3, (ir_ref[]){c, a, b});
+    }
+    if (type == IR_T_I1)
+        return gen_expr_truth(g, depth);
+    if (!is_float(type))
+        return gen_expr_int(g, type, depth);
+    ir_ref a = gen_expr(g, type, depth - 1);
+    if (kind < 6)
+        return emit(g, (enum ir_op)unary[below(g, 9)], type, 0, 1, &a);
+    ir_ref b = gen_expr(g, type, depth - 2);
+    if (kind == 6)
+        return emit(g, IR_FMA, type, 0, 3, (ir_ref[]){a, b, gen_leaf(g, type)});
+    return emit(g, (enum ir_op)binary[below(g, 5)], type, 0, 2, (ir_ref[]){a, b});
+}
+
+struct ir_module *
+random_expressions(struct sp_arena *arena, uint64_t seed, uint32_t n)
+{
+    struct gen g = {.random = {seed}, .module = ir_module_new(arena, IR_PHASE_CORE)};
+    ir_ref results[64];
+    g.func = ir_func_new(g.module, "expressions");
+    g.func->n_params = 7;
+    g.func->params = SP_NEW_N(arena, struct ir_func_param, 7);
+    g.func->n_results = n;
+    g.func->results = SP_NEW_N(arena, ir_type, n);
+    g.block = ir_block_new(g.func);
+    for (uint32_t i = 0; i < 7; i++) {
+        g.func->params[i] = (struct ir_func_param){.name = "x", .type = gen_types[i]};
+        keep(&g, emit(&g, IR_PARAM, gen_types[i], i, 0, NULL));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        g.func->results[i] = gen_types[below(&g, 7)];
+        results[i] = gen_expr(&g, g.func->results[i], 1 + (int)below(&g, 3));
+    }
+    ir_ret(g.func, g.block, n, results);
     return g.module;
 }

@@ -148,6 +148,71 @@ test_random(void **state)
             assert_true(changed[pass] > (int)n / 10); /* the generator gives it work */
 }
 
+/* One of a type's special values, or any. */
+static uint64_t
+special(struct random_source *random, ir_type type)
+{
+    static const double floats[] = {0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e39, -3e9, 1e-45, 2147483648.0,
+                                    __builtin_inf(), -__builtin_inf(), __builtin_nan("")};
+    static const uint64_t ints[] = {0, 1, 2, 3, 7, 8};
+    uint64_t bits = random_next(random);
+    unsigned width = ir_machine_bits(type);
+    if (type == IR_T_F32 || type == IR_T_F64) {
+        double value = floats[random_below(random, 13)];
+        float low = (float)value;
+        memcpy(&bits, &value, 8);
+        if (type == IR_T_F32) {
+            bits = 0;
+            memcpy(&bits, &low, 4);
+        }
+        return bits;
+    }
+    if (random_below(random, 2))
+        bits = ints[random_below(random, 6)];
+    if (random_below(random, 3) == 0) /* from the other end, and the middle */
+        bits = random_below(random, 2) ? 0 - bits : (1ull << (width - 1)) - (bits & 1);
+    return width < 64 ? bits & ((1ull << width) - 1) : bits;
+}
+
+/* Folding and identities: small expressions, all results seen, on special values. */
+static void
+test_expressions(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 1500; seed++) {
+        struct sp_arena arena;
+        struct interp before, after;
+        struct random_source random = {seed};
+        uint64_t args[12][7];
+        sp_arena_init(&arena);
+        struct ir_module *plain = random_expressions(&arena, seed, 64);
+        struct ir_module *module = random_expressions(&arena, seed, 64);
+        must_verify(plain, seed, "generation");
+        pipeline(module);
+        must_verify(module, seed, "pipeline");
+        for (int run = 0; run < 12; run++) {
+            for (uint32_t i = 0; i < 7; i++)
+                args[run][i] = special(&random, module->funcs.data[0]->params[i].type);
+            interp_run(&before, plain, args[run], MAX_STEPS);
+            interp_run(&after, module, args[run], MAX_STEPS);
+            assert_int_equal(before.end, INTERP_RET);
+            for (uint32_t i = 0; i < 64; i++)
+                if (before.values[i] != after.values[i]) {
+                    char *text = text_of(plain), *now = text_of(module);
+                    fprintf(stderr, "seed %llu: result %u is %llx, then %llx\n%s\n---\n%s",
+                            (unsigned long long)seed, i, (unsigned long long)before.values[i],
+                            (unsigned long long)after.values[i], text, now);
+                    free(text);
+                    free(now);
+                    fail();
+                }
+        }
+        ir_module_finish(plain);
+        ir_module_finish(module);
+        sp_arena_finish(&arena);
+    }
+}
+
 /* A pass that ran to its end finds nothing more. */
 static void
 test_settles(void **state)
@@ -173,6 +238,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_expressions),
         cmocka_unit_test(test_settles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
