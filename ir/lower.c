@@ -94,8 +94,8 @@ lower_tuple(struct lower *l, ir_ref py)
     uint32_t n = lower_n_parts(l, type), at = 0;
     ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
     for (uint32_t i = 0; i < info->n_elems; i++) {
-        struct lower_value elem = lower_convert(l, lower_get(l, ir_arg(l->from, py, i)),
-                                                info->elems[i]);
+        struct lower_value elem =
+            lower_convert(l, lower_get(l, ir_arg(l->from, py, i)), info->elems[i]);
         for (uint32_t k = 0; k < elem.n; k++)
             parts[at++] = elem.parts[k];
     }
@@ -269,8 +269,7 @@ lower_edge(struct lower *l, uint32_t from, uint32_t succ)
 static bool
 lower_has_edge(const struct lower *l, uint32_t b, uint32_t succ)
 {
-    return succ < l->from->blocks.data[b].n_succ &&
-           sp_bits_has(&l->inst->live_edges, 2 * b + succ);
+    return succ < l->from->blocks.data[b].n_succ && sp_bits_has(&l->inst->live_edges, 2 * b + succ);
 }
 
 /* Whether the block goes back to a loop's head that asks no iterator, as `while` does. */

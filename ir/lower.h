@@ -35,8 +35,8 @@ struct lower {
     const struct ir_instance *inst;
     const struct ir_func *from;
     struct ir_func *func;
-    uint32_t block;    /* where code is added */
-    uint32_t n_consts; /* at the head of the entry */
+    uint32_t block;                 /* where code is added */
+    uint32_t n_consts;              /* at the head of the entry */
     struct lower_value *values;     /* per PY instruction without a constant */
     struct lower_product *products; /* per PY instruction */
     SP_VEC(uint8_t) nonneg;         /* per CORE instruction: marked as surely not negative */
@@ -120,8 +120,7 @@ struct lower_value lower_bin(struct lower *l, ir_ref py);
 struct lower_value lower_un(struct lower *l, ir_ref py);
 struct lower_value lower_pow(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 /* a <op> b of scalars or tuples as i1 */
-ir_ref lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a,
-                     struct lower_value b);
+ir_ref lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lower_value b);
 ir_ref lower_in(struct lower *l, struct lower_value item, struct lower_value tuple);
 /* The quotient (`want_mod` false) or remainder of np.floor_divide and np.remainder. */
 ir_ref lower_float_divmod(struct lower *l, ir_ref a, ir_ref b, bool want_mod);

@@ -151,8 +151,8 @@ arith_shr(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
     ir_ref fits = lower_icmp(l, IR_ICMP_ULT, count, width);
     bool is_unsigned = ir_is_unsigned(type);
     ir_ref safe = lower_select(l, fits, count, is_unsigned ? zero : last);
-    ir_ref shifted = lower_op2(l, is_unsigned ? IR_LSHR : IR_ASHR, a,
-                               arith_to_width(l, safe, machine));
+    ir_ref shifted =
+        lower_op2(l, is_unsigned ? IR_LSHR : IR_ASHR, a, arith_to_width(l, safe, machine));
     if (is_unsigned)
         return lower_select(l, fits, shifted, lower_int(l, machine, 0));
     if (b.type == IR_T_UINT64 || lower_is_nonneg(l, count))
@@ -212,8 +212,8 @@ arith_ipow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
         if (count.type == IR_T_UINT64) {
             /* Halving once makes the count positive: x**b = (x*x)**(b >> 1) * (x if b is odd). */
             ir_ref bit = lower_int(l, IR_T_I64, 1), one = lower_int(l, machine, 1);
-            ir_ref odd = lower_icmp(l, IR_ICMP_NE, lower_op2(l, IR_AND, b, bit),
-                                    lower_int(l, IR_T_I64, 0));
+            ir_ref odd =
+                lower_icmp(l, IR_ICMP_NE, lower_op2(l, IR_AND, b, bit), lower_int(l, IR_T_I64, 0));
             r = arith_int_power(l, lower_op2(l, IR_MUL, a, a), lower_op2(l, IR_LSHR, b, bit),
                                 machine);
             r = lower_op2(l, IR_MUL, r, lower_select(l, odd, a, one));
@@ -375,8 +375,7 @@ arith_compare_mixed(struct lower *l, enum ir_cmpop op, ir_ref u, ir_ref s)
 }
 
 static ir_ref
-arith_compare_scalars(struct lower *l, enum ir_cmpop op, struct lower_value a,
-                      struct lower_value b)
+arith_compare_scalars(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lower_value b)
 {
     static const uint8_t swapped[] = {IR_CMP_GT, IR_CMP_GE, IR_CMP_EQ,
                                       IR_CMP_NE, IR_CMP_LT, IR_CMP_LE};
@@ -389,8 +388,7 @@ arith_compare_scalars(struct lower *l, enum ir_cmpop op, struct lower_value a,
     ir_type type = ir_cmp_type(a.type, b.type);
     if (type == IR_T_MIXED) {
         if (a.type == IR_T_UINT64)
-            return arith_compare_mixed(l, op, a.parts[0],
-                                       lower_convert(l, b, IR_T_INT).parts[0]);
+            return arith_compare_mixed(l, op, a.parts[0], lower_convert(l, b, IR_T_INT).parts[0]);
         return arith_compare_mixed(l, (enum ir_cmpop)swapped[op], b.parts[0],
                                    lower_convert(l, a, IR_T_INT).parts[0]);
     }
@@ -403,8 +401,7 @@ arith_compare_scalars(struct lower *l, enum ir_cmpop op, struct lower_value a,
 
 /* Tuples, from the right: equal where all elements are; less where the first that differ are less. */
 static ir_ref
-arith_compare_tuples(struct lower *l, enum ir_cmpop op, struct lower_value a,
-                     struct lower_value b)
+arith_compare_tuples(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lower_value b)
 {
     uint32_t n_a = lower_info(l, a.type)->n_elems, n_b = lower_info(l, b.type)->n_elems;
     uint32_t n = n_a < n_b ? n_a : n_b;
@@ -430,7 +427,8 @@ lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lo
 {
     if (ir_type_is_scalar(a.type) && ir_type_is_scalar(b.type))
         return arith_compare_scalars(l, op, a, b);
-    if (lower_info(l, a.type)->kind == IR_KIND_TUPLE && lower_info(l, b.type)->kind == IR_KIND_TUPLE)
+    if (lower_info(l, a.type)->kind == IR_KIND_TUPLE &&
+        lower_info(l, b.type)->kind == IR_KIND_TUPLE)
         return arith_compare_tuples(l, op, a, b);
     assert((op == IR_CMP_EQ || op == IR_CMP_NE) && "of objects only equality");
     return lower_bool(l, (a.type == b.type) == (op == IR_CMP_EQ));

@@ -192,9 +192,11 @@ lower_icmp(struct lower *l, enum ir_icmp cmp, ir_ref a, ir_ref b)
         if (lower_type_of(l, a) == IR_T_I1) /* as signed, true is -1 */
             x = -x, y = -y;
         bool result[IR_N_ICMPS] = {
-            [IR_ICMP_EQ] = x == y,    [IR_ICMP_NE] = x != y,    [IR_ICMP_SLT] = x < y,
-            [IR_ICMP_SLE] = x <= y,   [IR_ICMP_SGT] = x > y,    [IR_ICMP_SGE] = x >= y,
-            [IR_ICMP_ULT] = ux < uy,  [IR_ICMP_ULE] = ux <= uy, [IR_ICMP_UGT] = ux > uy,
+            [IR_ICMP_EQ] = x == y,
+            [IR_ICMP_NE] = x != y,
+            [IR_ICMP_SLT] = x<y, [IR_ICMP_SLE] = x <= y, [IR_ICMP_SGT] = x> y,
+            [IR_ICMP_SGE] = x >= y,
+            [IR_ICMP_ULT] = ux<uy, [IR_ICMP_ULE] = ux <= uy, [IR_ICMP_UGT] = ux> uy,
             [IR_ICMP_UGE] = ux >= uy,
         };
         return lower_bool(l, result[cmp]);

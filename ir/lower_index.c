@@ -29,12 +29,11 @@ index_view(struct lower *l, struct lower_value array)
 {
     const struct ir_type_info *info = lower_info(l, array.type);
     assert(info->kind == IR_KIND_ARRAY && "an array");
-    return (struct index_view){.info = info,
-                               .data = array.parts[0],
-                               .extents = array.parts + 1,
-                               .strides = info->layout == IR_LAYOUT_ANY
-                                              ? array.parts + 1 + info->rank
-                                              : NULL};
+    return (struct index_view){
+        .info = info,
+        .data = array.parts[0],
+        .extents = array.parts + 1,
+        .strides = info->layout == IR_LAYOUT_ANY ? array.parts + 1 + info->rank : NULL};
 }
 
 static int64_t
@@ -90,8 +89,8 @@ index_site(struct lower *l, ir_ref py, const char *name, uint32_t n_values)
 
 /* Ends the thread unless `fits`; code goes on where it does. */
 static void
-index_check(struct lower *l, ir_ref fits, uint32_t site, ir_ref index, uint32_t axis,
-            uint32_t rank, const ir_ref *extents)
+index_check(struct lower *l, ir_ref fits, uint32_t site, ir_ref index, uint32_t axis, uint32_t rank,
+            const ir_ref *extents)
 {
     int64_t known;
     if (lower_int_of(l, fits, &known) && known)
@@ -135,12 +134,12 @@ index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value in
     ir_ref at[IR_MAX_RANK];
     for (uint32_t k = 0; k < rank; k++) {
         struct lower_value one = is_tuple ? lower_elem(l, index, k) : index;
-        ir_ref given = one.type == IR_T_UINT64 ? one.parts[0]
-                                               : lower_convert(l, one, IR_T_INT).parts[0];
+        ir_ref given =
+            one.type == IR_T_UINT64 ? one.parts[0] : lower_convert(l, one, IR_T_INT).parts[0];
         at[k] = index_wrap(l, given, one.type, view.extents[k]);
         if (l->ctx->options.bounds)
-            index_check(l, lower_icmp(l, IR_ICMP_ULT, at[k], view.extents[k]), site, given, k,
-                        rank, view.extents);
+            index_check(l, lower_icmp(l, IR_ICMP_ULT, at[k], view.extents[k]), site, given, k, rank,
+                        view.extents);
     }
     ir_ref offset = lower_int(l, IR_T_I64, 0);
     if (view.strides) {
@@ -152,8 +151,7 @@ index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value in
             offset = lower_op2(l, IR_MUL, offset, view.extents[axis]);
             offset = lower_op2(l, IR_ADD, offset, at[axis]);
         }
-        offset = lower_op2(l, IR_MUL, offset,
-                           lower_int(l, IR_T_I64, index_itemsize(view.info)));
+        offset = lower_op2(l, IR_MUL, offset, lower_int(l, IR_T_I64, index_itemsize(view.info)));
     }
     return lower_op2(l, IR_PTRADD, view.data, offset);
 }
@@ -221,8 +219,8 @@ index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_p
     uint32_t n = lower_info(l, tuple.type)->n_elems;
     struct lower_value index = lower_get(l, index_py);
     ir_ref length = lower_int(l, IR_T_I64, n);
-    ir_ref given = index.type == IR_T_UINT64 ? index.parts[0]
-                                             : lower_convert(l, index, IR_T_INT).parts[0];
+    ir_ref given =
+        index.type == IR_T_UINT64 ? index.parts[0] : lower_convert(l, index, IR_T_INT).parts[0];
     ir_ref at = index_wrap(l, given, index.type, length);
     if (l->ctx->options.bounds) {
         uint32_t site = index_site(l, py, index_name(l, ir_arg(l->from, py, 0)), 4);
@@ -251,8 +249,8 @@ lower_item(struct lower *l, ir_ref py)
     if (info->kind == IR_KIND_ARRAY) {
         ir_type dtype = info->dtype;
         ir_ref address = index_address(l, py, args[0], lower_get(l, args[1]));
-        ir_ref bits = lower_emit(l, IR_LOAD, index_memory_type(dtype), index_align(dtype), 1,
-                                 &address);
+        ir_ref bits =
+            lower_emit(l, IR_LOAD, index_memory_type(dtype), index_align(dtype), 1, &address);
         return index_element(l, bits, dtype);
     }
     assert(info->kind == IR_KIND_TUPLE && "arrays and tuples have elements");

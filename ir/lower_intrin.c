@@ -61,8 +61,8 @@ intrin_abs(struct lower *l, ir_ref py)
 {
     ir_type type = intrin_type(l, py);
     ir_ref x = lower_get_as(l, lower_arg(l, py, 0), type);
-    return lower_scalar(l, type, ir_is_float(type) ? lower_op1(l, IR_FABS, x)
-                                                   : lower_int_abs(l, x, type));
+    return lower_scalar(l, type,
+                        ir_is_float(type) ? lower_op1(l, IR_FABS, x) : lower_int_abs(l, x, type));
 }
 
 struct intrin_choice {
@@ -143,7 +143,8 @@ intrin_round_int(struct lower *l, struct lower_value x, int64_t digits, ir_type 
         p *= 10;
     ir_type wide = ir_is_unsigned(x.type) ? IR_T_UINT64 : IR_T_INT;
     ir_ref v = lower_convert(l, x, wide).parts[0], zero = lower_int(l, IR_T_I64, 0);
-    ir_ref unit = lower_int(l, IR_T_I64, (int64_t)p), half = lower_int(l, IR_T_I64, (int64_t)(p / 2));
+    ir_ref unit = lower_int(l, IR_T_I64, (int64_t)p),
+           half = lower_int(l, IR_T_I64, (int64_t)(p / 2));
     ir_ref m = lower_int_abs(l, v, wide);
     ir_ref q = lower_op2(l, IR_UDIV, m, unit), r = lower_op2(l, IR_UREM, m, unit);
     ir_ref odd = lower_cast(l, IR_TRUNC, IR_T_I1, q);
@@ -269,9 +270,10 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_LOG: return intrin_log(l, py);
     case IR_RULE_FCORE: return intrin_fcore(l, py, id);
     case IR_RULE_ROUND:
-        return intrin_round(l, py, id == IR_INTRIN_FLOOR  ? IR_FFLOOR
-                                   : id == IR_INTRIN_CEIL ? IR_FCEIL
-                                                          : IR_FTRUNC);
+        return intrin_round(l, py,
+                            id == IR_INTRIN_FLOOR  ? IR_FFLOOR
+                            : id == IR_INTRIN_CEIL ? IR_FCEIL
+                                                   : IR_FTRUNC);
     case IR_RULE_TEST: return intrin_test(l, py, id);
     case IR_RULE_SREG: break;
     case IR_RULE_ISCLOSE:

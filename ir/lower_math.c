@@ -49,8 +49,8 @@ lower_float_divmod(struct lower *l, ir_ref a, ir_ref b, bool want_mod)
     ir_ref div = lower_op2(l, IR_FDIV, lower_op2(l, IR_FSUB, a, mod), b);
     div = lower_select(l, moves, lower_op2(l, IR_FSUB, div, one), div);
     ir_ref down = lower_op1(l, IR_FFLOOR, div);
-    ir_ref high = lower_fcmp(l, IR_FCMP_OGT, lower_op2(l, IR_FSUB, div, down),
-                             lower_float(l, type, 0.5));
+    ir_ref high =
+        lower_fcmp(l, IR_FCMP_OGT, lower_op2(l, IR_FSUB, div, down), lower_float(l, type, 0.5));
     ir_ref snapped = lower_select(l, high, lower_op2(l, IR_FADD, down, one), down);
     ir_ref quotient = lower_op2(l, IR_FDIV, a, b);
     ir_ref signed_zero = lower_op2(l, IR_FCOPYSIGN, zero, quotient);
@@ -74,9 +74,9 @@ math_frexp(struct lower *l, ir_ref x, ir_type type)
     ir_ref subnormal = lower_fcmp(l, IR_FCMP_OLT, size, smallest);
     ir_ref up = lower_op2(l, IR_FMUL, x, lower_float(l, machine, ldexp(1, scaled_by)));
     ir_ref bits = lower_cast(l, IR_BITCAST, bits_type, lower_select(l, subnormal, up, x));
-    ir_ref field = lower_op2(l, IR_AND,
-                             lower_op2(l, IR_LSHR, bits, lower_int(l, bits_type, fraction)),
-                             lower_int(l, bits_type, exponent_mask));
+    ir_ref field =
+        lower_op2(l, IR_AND, lower_op2(l, IR_LSHR, bits, lower_int(l, bits_type, fraction)),
+                  lower_int(l, bits_type, exponent_mask));
     ir_ref less = lower_select(l, subnormal, lower_int(l, bits_type, bias + scaled_by),
                                lower_int(l, bits_type, bias));
     ir_ref exponent = lower_op2(l, IR_SUB, field, less);
@@ -99,8 +99,8 @@ math_modf(struct lower *l, ir_ref x, ir_type type)
     ir_type machine = lower_type_of(l, x);
     ir_ref whole = lower_op1(l, IR_FTRUNC, x);
     ir_ref rest = lower_op2(l, IR_FSUB, x, whole);
-    ir_ref infinite = lower_fcmp(l, IR_FCMP_OEQ, lower_op1(l, IR_FABS, x),
-                                 lower_float(l, machine, INFINITY));
+    ir_ref infinite =
+        lower_fcmp(l, IR_FCMP_OEQ, lower_op1(l, IR_FABS, x), lower_float(l, machine, INFINITY));
     rest = lower_select(l, infinite, lower_float(l, machine, 0), rest);
     ir_ref parts[] = {lower_op2(l, IR_FCOPYSIGN, rest, x), whole};
     return lower_value_new(l, type, 2, parts);
@@ -174,7 +174,8 @@ math_isclose(struct lower *l, ir_ref py)
     ir_ref near = lower_op2(l, IR_OR, lower_fcmp(l, IR_FCMP_OLE, diff, by_b),
                             lower_fcmp(l, IR_FCMP_OLE, diff, by_a));
     near = lower_op2(l, IR_OR, near, lower_fcmp(l, IR_FCMP_OLE, diff, absolute));
-    return lower_op2(l, IR_OR, lower_fcmp(l, IR_FCMP_OEQ, a, b), lower_op2(l, IR_AND, finite, near));
+    return lower_op2(l, IR_OR, lower_fcmp(l, IR_FCMP_OEQ, a, b),
+                     lower_op2(l, IR_AND, finite, near));
 }
 
 static ir_ref
@@ -263,9 +264,7 @@ lower_math(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_INTRIN_ISCLOSE: r = math_isclose(l, py); break;
     case IR_INTRIN_HYPOT: r = math_hypot(l, py, type); break;
     case IR_INTRIN_GCD: r = math_gcd(l, py, type); break;
-    default:
-        assert(!"no such function here");
-        return lower_zero(l, type);
+    default: assert(!"no such function here"); return lower_zero(l, type);
     }
     return lower_scalar(l, type, r);
 }

@@ -59,9 +59,7 @@ written_visit(struct written *w, const struct ir_func *func, ir_ref ref)
         if (w->core->funcs.data[insn->imm]->n_results)
             written_add(w, set, w->results[insn->imm][0]);
         break;
-    case IR_RESULT:
-        written_add(w, set, w->results[ir_insn(func, args[0])->imm][insn->imm]);
-        break;
+    case IR_RESULT: written_add(w, set, w->results[ir_insn(func, args[0])->imm][insn->imm]); break;
     case IR_RET:
         for (uint32_t i = 0; i < insn->n_args; i++)
             written_add(w, &w->results[func->index][i], sets[args[i]]);

@@ -40,8 +40,7 @@ lower_text(struct ir_ctx *ctx, const char *signature, const char *source, struct
     struct ir_module *fork = ir_module_fork(module, ctx->arena);
     bool ok = ir_verify(module, ctx->diag) &&
               ir_signature_parse(signature, ctx->arena, &args, &n_args, ctx->diag) &&
-              ir_infer(ctx, fork, args, n_args, &typed) &&
-              ir_lower(ctx, typed, &core, &written);
+              ir_infer(ctx, fork, args, n_args, &typed) && ir_lower(ctx, typed, &core, &written);
     if (ok) {
         ir_print(core, out);
         sp_str_printf(out, "written %llx\n", (unsigned long long)written);

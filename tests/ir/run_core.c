@@ -143,7 +143,9 @@ run_float(enum ir_op op, const uint64_t *x, ir_type type)
     case IR_FMUL: r = a * b; break;
     case IR_FDIV: r = a / b; break;
     case IR_FNEG: r = -a; break;
-    case IR_FMA: r = type == IR_T_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c); break;
+    case IR_FMA:
+        r = type == IR_T_F32 ? (double)fmaf((float)a, (float)b, (float)c) : fma(a, b, c);
+        break;
     case IR_FSQRT: r = sqrt(a); break;
     case IR_FABS: r = fabs(a); break;
     case IR_FFLOOR: r = floor(a); break;
@@ -297,7 +299,8 @@ run_insn(struct frame *f, ir_ref ref)
     else if (op == IR_CTPOP)
         *out = (uint64_t)__builtin_popcountll(x[0]);
     else if (op == IR_CTLZ)
-        *out = x[0] ? (uint64_t)__builtin_clzll(x[0]) - (64 - ir_machine_bits(a)) : ir_machine_bits(a);
+        *out =
+            x[0] ? (uint64_t)__builtin_clzll(x[0]) - (64 - ir_machine_bits(a)) : ir_machine_bits(a);
     else if (op >= IR_FADD && op <= IR_FCOPYSIGN)
         *out = run_float(op, x, insn->type);
     else if (op == IR_FCMP)

@@ -30,15 +30,18 @@ check_range(int64_t start, int64_t stop, int64_t step, bool constant_step, uint6
     char source[1024], step_text[64] = "param 2";
     if (constant_step)
         snprintf(step_text, sizeof step_text, "const %lld", (long long)step);
-    snprintf(source, sizeof source,
-             HEAD "(\"a\", \"b\", \"c\", \"out\") {\nb0:\n  %%1 = param 0\n  %%2 = param 1\n"
-                  "  %%3 = %s\n  %%4 = param 3\n  %%5 = const intrin builtins.range\n"
-                  "  %%6 = call %%5, %%1, %%2, %%3\n  %%7 = iter %%6\n  %%8 = const 0\n  %%9 = const 1\n  jump b1\n"
-                  "b1 (b0, b2):\n  %%10 = phi %%7, %%11\n  %%12 = more %%10\n  br %%12, b2, b3\n"
-                  "b2 (b1):\n  %%13 = value %%10\n  %%14 = item %%4, %%8\n  %%15 = bin \"+=\" %%14, %%9\n"
-                  "  setitem %%4, %%8, %%15\n  setitem %%4, %%9, %%13\n  %%11 = next %%10\n  jump b1\n"
-                  "b3 (b1):\n" FORMAT_END,
-             step_text);
+    snprintf(
+        source, sizeof source,
+        HEAD
+        "(\"a\", \"b\", \"c\", \"out\") {\nb0:\n  %%1 = param 0\n  %%2 = param 1\n"
+        "  %%3 = %s\n  %%4 = param 3\n  %%5 = const intrin builtins.range\n"
+        "  %%6 = call %%5, %%1, %%2, %%3\n  %%7 = iter %%6\n  %%8 = const 0\n  %%9 = const 1\n  "
+        "jump b1\n"
+        "b1 (b0, b2):\n  %%10 = phi %%7, %%11\n  %%12 = more %%10\n  br %%12, b2, b3\n"
+        "b2 (b1):\n  %%13 = value %%10\n  %%14 = item %%4, %%8\n  %%15 = bin \"+=\" %%14, %%9\n"
+        "  setitem %%4, %%8, %%15\n  setitem %%4, %%9, %%13\n  %%11 = next %%10\n  jump b1\n"
+        "b3 (b1):\n" FORMAT_END,
+        step_text);
     struct lowered t;
     int64_t out[2] = {0, 77};
     lowered_start(&t, source, "int, int64, int, int64[::1]", plain);
@@ -64,8 +67,16 @@ static void
 test_ranges(void **state)
 {
     (void)state;
-    static const int64_t starts[] = {0, 1, -1, 5, INT64_MIN, INT64_MIN + 1, INT64_MIN + 2,
-                                     INT64_MAX, INT64_MAX - 1, INT64_MAX - 4};
+    static const int64_t starts[] = {0,
+                                     1,
+                                     -1,
+                                     5,
+                                     INT64_MIN,
+                                     INT64_MIN + 1,
+                                     INT64_MIN + 2,
+                                     INT64_MAX,
+                                     INT64_MAX - 1,
+                                     INT64_MAX - 4};
     static const int64_t lengths[] = {-2, -1, 0, 1, 2, 3, 7};
     static const int64_t steps[] = {0, 1, -1, 2, -2, 3, INT64_MAX, INT64_MIN, INT64_MIN + 1};
     for (uint32_t i = 0; i < sizeof starts / sizeof *starts; i++)
@@ -87,10 +98,10 @@ static int64_t
 element(const char *layout, int64_t i, int64_t j, struct ir_options options, bool *raised,
         struct run_core *run_out)
 {
-    static const char source[] =
-        HEAD "(\"x\", \"i\", \"j\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n"
-             "  %4 = param 3\n  %5 = tuple %2, %3\n  %6 = item %1, %5 !7:4-9\n  %7 = const 0\n"
-             "  setitem %4, %7, %6\n" END;
+    static const char source[] = HEAD
+        "(\"x\", \"i\", \"j\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n"
+        "  %4 = param 3\n  %5 = tuple %2, %3\n  %6 = item %1, %5 !7:4-9\n  %7 = const 0\n"
+        "  setitem %4, %7, %6\n" END;
     int16_t data[12];
     int64_t out = -1;
     struct lowered t;
@@ -157,17 +168,17 @@ static void
 test_attributes(void **state)
 {
     (void)state;
-    static const char source[] =
-        HEAD "(\"x\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n"
-             "  %3 = attr \"shape\" %1\n  %4 = elem 0 %3\n  %5 = elem 1 %3\n"
-             "  %6 = attr \"strides\" %1\n  %7 = elem 0 %6\n  %8 = elem 1 %6\n"
-             "  %9 = attr \"size\" %1\n  %10 = attr \"nbytes\" %1\n  %11 = attr \"ndim\" %1\n"
-             "  %12 = attr \"itemsize\" %1\n  %13 = const intrin builtins.len\n  %14 = call %13, %1\n"
-             "  %20 = const 0\n  %21 = const 1\n  %22 = const 2\n  %23 = const 3\n  %24 = const 4\n"
-             "  %25 = const 5\n  %26 = const 6\n  %27 = const 7\n  %28 = const 8\n"
-             "  setitem %2, %20, %4\n  setitem %2, %21, %5\n  setitem %2, %22, %7\n"
-             "  setitem %2, %23, %8\n  setitem %2, %24, %9\n  setitem %2, %25, %10\n"
-             "  setitem %2, %26, %11\n  setitem %2, %27, %12\n  setitem %2, %28, %14\n" END;
+    static const char source[] = HEAD
+        "(\"x\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n"
+        "  %3 = attr \"shape\" %1\n  %4 = elem 0 %3\n  %5 = elem 1 %3\n"
+        "  %6 = attr \"strides\" %1\n  %7 = elem 0 %6\n  %8 = elem 1 %6\n"
+        "  %9 = attr \"size\" %1\n  %10 = attr \"nbytes\" %1\n  %11 = attr \"ndim\" %1\n"
+        "  %12 = attr \"itemsize\" %1\n  %13 = const intrin builtins.len\n  %14 = call %13, %1\n"
+        "  %20 = const 0\n  %21 = const 1\n  %22 = const 2\n  %23 = const 3\n  %24 = const 4\n"
+        "  %25 = const 5\n  %26 = const 6\n  %27 = const 7\n  %28 = const 8\n"
+        "  setitem %2, %20, %4\n  setitem %2, %21, %5\n  setitem %2, %22, %7\n"
+        "  setitem %2, %23, %8\n  setitem %2, %24, %9\n  setitem %2, %25, %10\n"
+        "  setitem %2, %26, %11\n  setitem %2, %27, %12\n  setitem %2, %28, %14\n" END;
     static const char *const layouts[] = {"[:, ::1]", "[::1, :]", "[:, :]"};
     static const int64_t strides[3][2] = {{28, 4}, {4, 20}, {-64, 12}};
     for (int l = 0; l < 3; l++) {
@@ -191,10 +202,10 @@ static void
 test_bool_elements_are_bytes(void **state)
 {
     (void)state;
-    static const char source[] =
-        HEAD "(\"x\", \"y\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 0\n  %4 = const 1\n"
-             "  %5 = item %1, %3\n  %6 = un \"not\" %5\n  setitem %1, %4, %5\n  setitem %1, %3, %6\n"
-             "  %7 = const 2\n  %8 = item %2, %3\n  setitem %1, %7, %8\n" END;
+    static const char source[] = HEAD
+        "(\"x\", \"y\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 0\n  %4 = const 1\n"
+        "  %5 = item %1, %3\n  %6 = un \"not\" %5\n  setitem %1, %4, %5\n  setitem %1, %3, %6\n"
+        "  %7 = const 2\n  %8 = item %2, %3\n  setitem %1, %7, %8\n" END;
     struct lowered t;
     uint8_t x[3] = {200, 9, 9};
     double y = NAN;
@@ -218,8 +229,11 @@ test_stores_convert(void **state)
         double v;
         int64_t n;
         uint8_t first, second;
-    } rows[] = {{300.7, 300, 127, 44},  {-1e30, -1, 128, 255}, {NAN, 128, 0, 128},
-                {-3.9, 255, 253, 255},  {127.999, 0, 127, 0}};
+    } rows[] = {{300.7, 300, 127, 44},
+                {-1e30, -1, 128, 255},
+                {NAN, 128, 0, 128},
+                {-3.9, 255, 253, 255},
+                {127.999, 0, 127, 0}};
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct lowered t;
         uint8_t x[2] = {1, 1};
@@ -238,7 +252,8 @@ test_atomics(void **state)
     static const char source[] =
         HEAD "(\"x\", \"y\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n"
              "  %4 = const intrin gpu.atomic.add\n  %5 = const -1\n  %6 = const 5000000000\n"
-             "  %7 = call %4, %1, %5, %6\n  %8 = const 0.1\n  %9 = const 0\n  %10 = call %4, %2, %9, %8\n"
+             "  %7 = call %4, %1, %5, %6\n  %8 = const 0.1\n  %9 = const 0\n  %10 = call %4, %2, "
+             "%9, %8\n"
              "  setitem %3, %9, %7\n" END;
     struct lowered t;
     uint32_t x[2] = {1, 4000000000};
@@ -293,16 +308,16 @@ static void
 test_joins(void **state)
 {
     (void)state;
-    static const char source[] =
-        HEAD "(\"n\", \"x\", \"y\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n"
-             "  %4 = param 3\n  %5 = const 0\n  %6 = const 1\n  %7 = undef \"a\"\n  br %1, b1, b2\n"
-             "b1 (b0):\n  %8 = cmp \"==\" %1, %6\n  br %8, b3, b4\n"
-             "b2 (b0):\n  jump b5\n"
-             "b3 (b1):\n  %9 = const 16777217\n  %10 = tuple %9, %6\n  jump b5\n"
-             "b4 (b1):\n  %11 = item %2, %5\n  %12 = const 2.5\n  %13 = tuple %11, %12\n  jump b5\n"
-             "b5 (b2, b3, b4):\n  %14 = phi \"a\" %7, %10, %13\n  %15 = phi \"z\" %3, %2, %2\n"
-             "  %16 = elem 0 %14\n  %17 = elem 1 %14\n  setitem %4, %5, %16\n  setitem %4, %6, %17\n"
-             "  %18 = item %15, %6\n  %19 = const 2\n  setitem %4, %19, %18\n" END;
+    static const char source[] = HEAD
+        "(\"n\", \"x\", \"y\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n"
+        "  %4 = param 3\n  %5 = const 0\n  %6 = const 1\n  %7 = undef \"a\"\n  br %1, b1, b2\n"
+        "b1 (b0):\n  %8 = cmp \"==\" %1, %6\n  br %8, b3, b4\n"
+        "b2 (b0):\n  jump b5\n"
+        "b3 (b1):\n  %9 = const 16777217\n  %10 = tuple %9, %6\n  jump b5\n"
+        "b4 (b1):\n  %11 = item %2, %5\n  %12 = const 2.5\n  %13 = tuple %11, %12\n  jump b5\n"
+        "b5 (b2, b3, b4):\n  %14 = phi \"a\" %7, %10, %13\n  %15 = phi \"z\" %3, %2, %2\n"
+        "  %16 = elem 0 %14\n  %17 = elem 1 %14\n  setitem %4, %5, %16\n  setitem %4, %6, %17\n"
+        "  %18 = item %15, %6\n  %19 = const 2\n  setitem %4, %19, %18\n" END;
     static const double want[3][3] = {{0, 0, 30}, {16777216, 1, 20}, {0.75, 2.5, 20}};
     for (int64_t n = 0; n < 3; n++) {
         struct lowered t;
@@ -320,13 +335,13 @@ static void
 test_truth(void **state)
 {
     (void)state;
-    static const char source[] =
-        HEAD "(\"f\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 0\n  %4 = const 1\n"
-             "  br %1, b1, b2\n"
-             "b1 (b0):\n  setitem %2, %3, %4\n  %5 = const ()\n  br %5, b3, b2\n"
-             "b2 (b0, b1):\n  %6 = const None\n  br %6, b3, b4\n"
-             "b3 (b1, b2):\n  setitem %2, %3, %3\n  jump b4\n"
-             "b4 (b2, b3):\n" END;
+    static const char source[] = HEAD
+        "(\"f\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 0\n  %4 = const 1\n"
+        "  br %1, b1, b2\n"
+        "b1 (b0):\n  setitem %2, %3, %4\n  %5 = const ()\n  br %5, b3, b2\n"
+        "b2 (b0, b1):\n  %6 = const None\n  br %6, b3, b4\n"
+        "b3 (b1, b2):\n  setitem %2, %3, %3\n  jump b4\n"
+        "b4 (b2, b3):\n" END;
     static const struct {
         double f;
         int64_t want;
@@ -374,8 +389,8 @@ test_kernel_arguments(void **state)
     "  %3 = param 2\n  %4 = bin \"*\" %2, %3\n  %5 = tuple %4, %1\n  ret %5\n}\n"                  \
     "\nfunc @2 \"put\" (\"z\", \"v\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 0\n"    \
     "  setitem %1, %3, %2\n  %4 = const None\n  ret %4\n}\n"                                       \
-    "\nfunc @3 \"fact\" (\"n\") {\nb0:\n  %1 = param 0\n  %2 = const 1\n  %3 = cmp \"<\" %1, %2\n"  \
-    "  br %3, b1, b2\nb1 (b0):\n  ret %2\nb2 (b0):\n  %4 = const @3\n"                         \
+    "\nfunc @3 \"fact\" (\"n\") {\nb0:\n  %1 = param 0\n  %2 = const 1\n  %3 = cmp \"<\" %1, %2\n" \
+    "  br %3, b1, b2\nb1 (b0):\n  ret %2\nb2 (b0):\n  %4 = const @3\n"                             \
     "  %5 = bin \"-\" %1, %2\n  %6 = call %4, %5\n  %7 = bin \"*\" %1, %6\n  ret %7\n}\n"
 
 static void
@@ -427,13 +442,13 @@ static void
 test_grid(void **state)
 {
     (void)state;
-    static const char source[] =
-        HEAD "(\"out\") {\nb0:\n  %1 = param 0\n  %2 = const intrin gpu.grid\n  %3 = const 2\n"
-             "  %4 = call %2, %3\n  %5 = elem 0 %4\n  %6 = elem 1 %4\n  %7 = const 0\n  %8 = const 1\n"
-             "  setitem %1, %7, %5\n  setitem %1, %8, %6\n  %9 = const intrin gpu.gridsize\n"
-             "  %10 = call %9, %8\n  setitem %1, %3, %10\n  %11 = const namespace \"gpu.threadIdx\"\n"
-             "  %12 = attr \"x\" %11\n  %13 = const 3\n  setitem %1, %13, %12\n"
-             "  %14 = const intrin gpu.blockDim.y\n  %15 = const 4\n  setitem %1, %15, %14\n" END;
+    static const char source[] = HEAD
+        "(\"out\") {\nb0:\n  %1 = param 0\n  %2 = const intrin gpu.grid\n  %3 = const 2\n"
+        "  %4 = call %2, %3\n  %5 = elem 0 %4\n  %6 = elem 1 %4\n  %7 = const 0\n  %8 = const 1\n"
+        "  setitem %1, %7, %5\n  setitem %1, %8, %6\n  %9 = const intrin gpu.gridsize\n"
+        "  %10 = call %9, %8\n  setitem %1, %3, %10\n  %11 = const namespace \"gpu.threadIdx\"\n"
+        "  %12 = attr \"x\" %11\n  %13 = const 3\n  setitem %1, %13, %12\n"
+        "  %14 = const intrin gpu.blockDim.y\n  %15 = const 4\n  setitem %1, %15, %14\n" END;
     struct lowered t;
     int64_t out[5], want[5] = {2147483646LL * 1024 + 9, 3 * 8 + 4, 4294967295LL * 1024, 9, 8};
     lowered_start(&t, source, "int64[::1]", plain);
@@ -456,7 +471,8 @@ check_fma(const char *body, const char *signature, uint32_t n_fma, uint32_t n_fa
     struct lowered t;
     snprintf(source, sizeof source,
              HEAD "(\"a\", \"b\", \"c\", \"out\") {\nb0:\n  %%1 = param 0\n  %%2 = param 1\n"
-                  "  %%3 = param 2\n  %%4 = param 3\n%s  %%90 = const 0\n  setitem %%4, %%90, %%50\n" FORMAT_END,
+                  "  %%3 = param 2\n  %%4 = param 3\n%s  %%90 = const 0\n  setitem %%4, %%90, "
+                  "%%50\n" FORMAT_END,
              body);
     lowered_start(&t, source, signature, on ? fused : plain);
     uint32_t fma_seen = 0, add_seen = 0;
@@ -480,16 +496,17 @@ test_fma_rule(void **state)
     check_fma("  %5 = bin \"*\" %1, %2\n  %50 = bin \"-\" %3, %5\n", sig, 1, 0, true);
     check_fma("  %5 = bin \"*=\" %1, %2\n  %50 = bin \"+=\" %3, %5\n", sig, 1, 0, true);
     /* The left product first; the right one stays a product. */
-    check_fma("  %5 = bin \"*\" %1, %2\n  %6 = bin \"*\" %2, %3\n  %50 = bin \"+\" %5, %6\n", sig, 1, 0,
-              true);
+    check_fma("  %5 = bin \"*\" %1, %2\n  %6 = bin \"*\" %2, %3\n  %50 = bin \"+\" %5, %6\n", sig,
+              1, 0, true);
     /* A product of another type: float (weak) * float is computed in double. */
     check_fma("  %7 = const 0.5\n  %8 = const dtype float\n  %9 = call %8, %1\n"
               "  %5 = bin \"*\" %9, %7\n  %50 = bin \"+\" %5, %3\n",
               sig, 0, 1, true);
     /* A power is no product, an integer product neither. */
-    check_fma("  %7 = const 2\n  %5 = bin \"**\" %1, %7\n  %50 = bin \"+\" %5, %3\n", sig, 0, 1, true);
-    check_fma("  %5 = bin \"*\" %1, %2\n  %50 = bin \"+\" %5, %3\n", "int, int, float32, float32[::1]",
-              0, 1, true);
+    check_fma("  %7 = const 2\n  %5 = bin \"**\" %1, %7\n  %50 = bin \"+\" %5, %3\n", sig, 0, 1,
+              true);
+    check_fma("  %5 = bin \"*\" %1, %2\n  %50 = bin \"+\" %5, %3\n",
+              "int, int, float32, float32[::1]", 0, 1, true);
     /* Through a variable (a phi) it is a value like any other. */
     check_fma("  %5 = bin \"*\" %1, %2\n  jump b1\nb1 (b0):\n  %6 = phi \"p\" %5\n"
               "  %50 = bin \"+\" %6, %3\n",
@@ -533,15 +550,15 @@ static void
 test_poll(void **state)
 {
     (void)state;
-    static const char source[] =
-        HEAD "(\"n\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 1\n  %4 = const 0\n"
-             "  %5 = const intrin builtins.range\n  %6 = call %5, %1\n  jump b1\n"
-             "b1 (b0, b3):\n  %7 = phi \"i\" %4, %15\n  %8 = cmp \"<\" %7, %1\n  %9 = iter %6\n"
-             "  br %8, b2, b4\n"
-             "b2 (b1, b5):\n  %10 = phi %9, %11\n  %12 = more %10\n  br %12, b5, b3\n"
-             "b5 (b2):\n  %11 = next %10\n  jump b2\n"
-             "b3 (b2):\n  %15 = bin \"+\" %7, %3\n  jump b1\n"
-             "b4 (b1):\n  setitem %2, %4, %7\n" END;
+    static const char source[] = HEAD
+        "(\"n\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 1\n  %4 = const 0\n"
+        "  %5 = const intrin builtins.range\n  %6 = call %5, %1\n  jump b1\n"
+        "b1 (b0, b3):\n  %7 = phi \"i\" %4, %15\n  %8 = cmp \"<\" %7, %1\n  %9 = iter %6\n"
+        "  br %8, b2, b4\n"
+        "b2 (b1, b5):\n  %10 = phi %9, %11\n  %12 = more %10\n  br %12, b5, b3\n"
+        "b5 (b2):\n  %11 = next %10\n  jump b2\n"
+        "b3 (b2):\n  %15 = bin \"+\" %7, %3\n  jump b1\n"
+        "b4 (b1):\n  setitem %2, %4, %7\n" END;
     struct lowered t;
     int64_t out;
     lowered_start(&t, source, "int, int64[::1]", (struct ir_options){.poll = true});
@@ -558,22 +575,14 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_bool_elements_are_bytes),
-        cmocka_unit_test(test_stores_convert),
-        cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_tuple_index),
-        cmocka_unit_test(test_joins),
-        cmocka_unit_test(test_truth),
-        cmocka_unit_test(test_kernel_arguments),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_written_through_calls),
-        cmocka_unit_test(test_grid),
-        cmocka_unit_test(test_fma_rule),
-        cmocka_unit_test(test_fma_values),
-        cmocka_unit_test(test_poll),
+        cmocka_unit_test(test_ranges),         cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_bool_elements_are_bytes),
+        cmocka_unit_test(test_stores_convert), cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_tuple_index),    cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_truth),          cmocka_unit_test(test_kernel_arguments),
+        cmocka_unit_test(test_calls),          cmocka_unit_test(test_written_through_calls),
+        cmocka_unit_test(test_grid),           cmocka_unit_test(test_fma_rule),
+        cmocka_unit_test(test_fma_values),     cmocka_unit_test(test_poll),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,8 @@ operation(const struct row *row)
 {
     static char text[160];
     if (row->form == FORM_CAST)
-        snprintf(text, sizeof text, "  %%40 = const dtype %s\n  %%50 = call %%40, %%31\n", row->type);
+        snprintf(text, sizeof text, "  %%40 = const dtype %s\n  %%50 = call %%40, %%31\n",
+                 row->type);
     else if (row->form == FORM_POWER)
         snprintf(text, sizeof text, "  %%40 = const %d\n  %%50 = bin \"**\" %%31, %%40\n", row->k);
     else if (strcmp(row->op, "abs") == 0)
@@ -36,8 +37,9 @@ operation(const struct row *row)
         snprintf(text, sizeof text, "  %%50 = un \"%s\" %%31\n", row->op);
     else
         snprintf(text, sizeof text, "  %%50 = %s \"%s\" %%31, %%33\n",
-                 strchr("<>=!", row->op[0]) && strcmp(row->op, "<<") && strcmp(row->op, ">>") ? "cmp"
-                                                                                             : "bin",
+                 strchr("<>=!", row->op[0]) && strcmp(row->op, "<<") && strcmp(row->op, ">>")
+                     ? "cmp"
+                     : "bin",
                  row->op);
     return text;
 }
@@ -52,7 +54,8 @@ source_of(struct sp_arena *arena, const struct row *row)
         "module py\n\nfunc @0 \"k\" (\"a\", \"b\", \"out\") {\nb0:\n"
         "  %%1 = param 0\n  %%2 = param 1\n  %%3 = param 2\n"
         "  %%4 = const intrin builtins.range\n  %%5 = const intrin builtins.len\n"
-        "  %%6 = call %%5, %%1\n  %%7 = call %%4, %%6\n  %%8 = call %%5, %%2\n  %%9 = call %%4, %%8\n"
+        "  %%6 = call %%5, %%1\n  %%7 = call %%4, %%6\n  %%8 = call %%5, %%2\n  %%9 = call %%4, "
+        "%%8\n"
         "  %%10 = const dtype %s\n  %%11 = const dtype %s\n  %%12 = iter %%7\n  jump b1\n"
         "b1 (b0, b5):\n  %%20 = phi %%12, %%21\n  %%22 = more %%20\n  br %%22, b2, b6\n"
         "b2 (b1):\n  %%23 = value %%20\n  %%30 = item %%1, %%23\n  %%31 = call %%10, %%30\n"
@@ -74,9 +77,8 @@ run_row(const struct row *row, bool fma, bool print)
     struct sp_arena arena;
     struct lowered t;
     sp_arena_init(&arena);
-    const char *signature =
-        sp_arena_printf(&arena, "%s[::1], %s[::1], %s[:, ::1]", storage(row->a), storage(b->type),
-                        storage(row->type));
+    const char *signature = sp_arena_printf(&arena, "%s[::1], %s[::1], %s[:, ::1]", storage(row->a),
+                                            storage(b->type), storage(row->type));
     lowered_start(&t, source_of(&arena, row), signature,
                   (struct ir_options){.fma = fma, .bounds = true});
     assert_string_equal(lowered_type(&t, 50), row->type);

@@ -31,14 +31,14 @@ call_text(struct sp_arena *arena, const struct row *row)
             *value++ = 0;
             names = sp_arena_printf(arena, "%s%s\"%s\"", names, *names ? ", " : "", word);
         }
-        consts = sp_arena_printf(arena, "%s  %%%d = const %s\n", consts, number,
-                                 value ? value : word);
+        consts =
+            sp_arena_printf(arena, "%s  %%%d = const %s\n", consts, number, value ? value : word);
         args = sp_arena_printf(arena, "%s, %%%d", args, number++);
     }
     if (*names)
         names = sp_arena_printf(arena, " (%s%s)", names, strchr(names, ',') ? "" : ",");
-    return sp_arena_printf(arena, "%s  %%40 = const intrin %s\n  %%50 = call%s %%40%s\n", consts, path,
-                           names, args);
+    return sp_arena_printf(arena, "%s  %%40 = const intrin %s\n  %%50 = call%s %%40%s\n", consts,
+                           path, names, args);
 }
 
 /* for i in range(len(a)): for j in range(len(b)): out[i, j] (, out2[i, j]) = f(A(a[i]), B(b[j])) */
@@ -51,7 +51,8 @@ source_of(struct sp_arena *arena, const struct row *row)
         "module py\n\nfunc @0 \"k\" (\"a\", \"b\", \"out\", \"out2\") {\nb0:\n"
         "  %%1 = param 0\n  %%2 = param 1\n  %%3 = param 2\n  %%13 = param 3\n"
         "  %%4 = const intrin builtins.range\n  %%5 = const intrin builtins.len\n"
-        "  %%6 = call %%5, %%1\n  %%7 = call %%4, %%6\n  %%8 = call %%5, %%2\n  %%9 = call %%4, %%8\n"
+        "  %%6 = call %%5, %%1\n  %%7 = call %%4, %%6\n  %%8 = call %%5, %%2\n  %%9 = call %%4, "
+        "%%8\n"
         "  %%10 = const dtype %s\n  %%11 = const dtype %s\n  %%12 = iter %%7\n  jump b1\n"
         "b1 (b0, b5):\n  %%20 = phi %%12, %%21\n  %%22 = more %%20\n  br %%22, b2, b6\n"
         "b2 (b1):\n  %%23 = value %%20\n  %%30 = item %%1, %%23\n  %%31 = call %%10, %%30\n"
@@ -78,9 +79,9 @@ run_row(const struct row *row, bool print)
     struct sp_arena arena;
     struct lowered t;
     sp_arena_init(&arena);
-    const char *signature = sp_arena_printf(&arena, "%s[::1], %s[::1], %s[:, ::1], %s[:, ::1]",
-                                            storage(row->a), storage(b->type), storage(row->first),
-                                            storage(second));
+    const char *signature =
+        sp_arena_printf(&arena, "%s[::1], %s[::1], %s[:, ::1], %s[:, ::1]", storage(row->a),
+                        storage(b->type), storage(row->first), storage(second));
     lowered_start(&t, source_of(&arena, row), signature, (struct ir_options){.bounds = true});
     assert_string_equal(lowered_type(&t, pair ? 52 : 50), row->first);
     if (pair)

@@ -1,4 +1,4 @@
-"""Writes lower_functions.inc: what intrinsics of core operations must give, from Python's math and NumPy.
+"""Writes lower_functions.inc: what intrinsics of core operations must give, by math and NumPy.
 
 Rows hold a call, the types of its results and a hash of all results over the edge values of
 write_lower_tables. `--rows CALL A B` prints the results behind a row.
@@ -10,12 +10,23 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from write_lower_tables import bits_of, common_float, common_int, compute, convert, fold, is_float, values_of, wrap
+from write_lower_tables import (
+    bits_of,
+    common_float,
+    common_int,
+    compute,
+    convert,
+    fold,
+    is_float,
+    values_of,
+    wrap,
+)
 
 FLOATS = ["float", "float32", "float64"]
 INTS = ["bool", "int", "int8", "uint8", "uint32", "uint64"]
@@ -30,7 +41,7 @@ class Row:
     f: Callable[..., Any]
 
     def results(self) -> list[int]:
-        ins = product(values_of(self.a), values_of(self.b)) if self.b else [(v,) for v in values_of(self.a)]
+        ins = product(*(values_of(t) for t in (self.a, self.b) if t))
         words = []
         for given in ins:
             out = self.f(*given)
@@ -70,6 +81,18 @@ def isclose(a: Any, b: Any, rel: float, absolute: float) -> bool:
     return bool(diff <= abs(rel * b) or diff <= abs(rel * a) or diff <= absolute)
 
 
+def isclose_as(t: str, rel: float, absolute: float, a: Any, b: Any) -> bool:
+    return isclose(convert(a, t), convert(b, t), rel, absolute)
+
+
+def gcd_as(t: str, a: int, b: int) -> int:
+    return math.gcd(convert(a, t), convert(b, t))
+
+
+def copysign_as(t: str, a: Any, b: Any) -> Any:
+    return np.copysign(convert(a, t), convert(b, t))
+
+
 def round_int(value: int, digits: int, t: str) -> int:
     return wrap(round(value, digits), t)
 
@@ -79,7 +102,9 @@ def minmax(op: str, a: str, b: str, *given: Any) -> Any:
     types = [a, b, a]
     best = 0
     for k in range(1, len(given)):
-        if compute("<" if op == "min" else ">", given[k], given[best], types[k], types[best], "bool"):
+        if compute(
+            "<" if op == "min" else ">", given[k], given[best], types[k], types[best], "bool"
+        ):
             best = k
     return given[best]
 
@@ -105,28 +130,52 @@ def float_rows() -> list[Row]:
             one("math.radians", a, [t], on(lambda x: x * type(x)(math.pi / 180))),
             one("math.hypot", a, [t], on(abs)),
         ]
-        rows += [one(f"math.{f}", a, ["bool"], getattr(math, f)) for f in ("isnan", "isinf", "isfinite")]
+        rows += [
+            one(f"math.{f}", a, ["bool"], getattr(math, f)) for f in ("isnan", "isinf", "isfinite")
+        ]
         if a != "bool":
-            rows += [Row("math.ldexp A B", a, b, [t], lambda x, n, t=t: ldexp(convert(x, t), n)) for b in ("int", "uint64", "int8")]
+            rows += [
+                Row("math.ldexp A B", a, b, [t], lambda x, n, t=t: ldexp(convert(x, t), n))
+                for b in ("int", "uint64", "int8")
+            ]
         for b in FLOATS:
             both = float_of(a, b)
-            rows.append(Row("math.copysign A B", a, b, [both], lambda x, y, t=both: np.copysign(convert(x, t), convert(y, t))))
-            for text, rel, absolute in (("", 1e-9, 0.0), (" rel_tol=0.25", 0.25, 0.0), (" abs_tol=1.0 rel_tol=0.0", 0.0, 1.0)):
-                f = lambda x, y, t=both, r=rel, s=absolute: isclose(convert(x, t), convert(y, t), r, s)  # noqa: E731
+            rows.append(Row("math.copysign A B", a, b, [both], partial(copysign_as, both)))
+            for text, rel, absolute in (
+                ("", 1e-9, 0.0),
+                (" rel_tol=0.25", 0.25, 0.0),
+                (" abs_tol=1.0 rel_tol=0.0", 0.0, 1.0),
+            ):
+                f = partial(isclose_as, both, rel, absolute)
                 rows.append(Row("math.isclose A B" + text, a, b, ["bool"], f))
     return rows
 
 
 def rounding_rows() -> list[Row]:
     rows = []
-    rounds = {"math.floor": np.floor, "math.ceil": np.ceil, "math.trunc": np.trunc, "builtins.round": np.rint}
+    rounds = {
+        "math.floor": np.floor,
+        "math.ceil": np.ceil,
+        "math.trunc": np.trunc,
+        "builtins.round": np.rint,
+    }
     for a, (name, f) in product([*FLOATS, *INTS], rounds.items()):
         rows.append(one(name, a, ["int"], (lambda x, f=f: f(x)) if is_float(a) else (lambda x: x)))
     for a, digits in product(FLOATS, (-3, -1, 0, 1, 2, 5)):
         t = "float" if a == "float" else a
-        rows.append(Row(f"builtins.round A {digits}", a, "", [t], lambda x, n=digits: np.round(x, n)))
+        rows.append(
+            Row(f"builtins.round A {digits}", a, "", [t], lambda x, n=digits: np.round(x, n))
+        )
     for a, digits in product([t for t in INTS if t != "bool"], (-20, -19, -18, -3, -2, -1, 0, 3)):
-        rows.append(Row(f"builtins.round A {digits}", a, "", [a], lambda x, n=digits, t=a: round_int(x, n, t)))
+        rows.append(
+            Row(
+                f"builtins.round A {digits}",
+                a,
+                "",
+                [a],
+                lambda x, n=digits, t=a: round_int(x, n, t),
+            )
+        )
     return rows
 
 
@@ -140,8 +189,7 @@ def int_rows() -> list[Row]:
             if both is None:
                 continue
             both = "int" if both == "bool" else both
-            f = lambda x, y, t=both: math.gcd(convert(x, t), convert(y, t))  # noqa: E731
-            rows.append(Row("math.gcd A B", a, b, [both], f))
+            rows.append(Row("math.gcd A B", a, b, [both], partial(gcd_as, both)))
     return rows
 
 
@@ -157,8 +205,9 @@ def minmax_rows() -> list[Row]:
         t = join(a, b)
         if t is None:
             continue
-        rows.append(Row(f"builtins.{op} A B", a, b, [t], lambda x, y, op=op, a=a, b=b: minmax(op, a, b, x, y)))
-        rows.append(Row(f"builtins.{op} A B A", a, b, [t], lambda x, y, op=op, a=a, b=b: minmax(op, a, b, x, y, x)))
+        f = partial(minmax, op, a, b)
+        rows.append(Row(f"builtins.{op} A B", a, b, [t], f))
+        rows.append(Row(f"builtins.{op} A B A", a, b, [t], lambda x, y, f=f: f(x, y, x)))
     return rows
 
 
@@ -173,9 +222,11 @@ def main() -> None:
     lines = ["/* Made by write_lower_functions.py. */", ""]
     for row in rows:
         second = row.types[1] if len(row.types) > 1 else ""
-        hashed = fold(iter(row.results()))
-        lines.append(f'FUNCTION("{row.call}", "{row.a}", "{row.b}", "{row.types[0]}", "{second}", 0x{hashed:016x}u)')
-    Path(__file__).with_name("lower_functions.inc").write_text("\n".join([*lines, "", "#undef FUNCTION", ""]))
+        cells = ", ".join(f'"{text}"' for text in (row.call, row.a, row.b, row.types[0], second))
+        lines.append(f"FUNCTION({cells}, 0x{fold(iter(row.results())):016x}u)")
+    Path(__file__).with_name("lower_functions.inc").write_text(
+        "\n".join([*lines, "", "#undef FUNCTION", ""])
+    )
 
 
 if __name__ == "__main__":

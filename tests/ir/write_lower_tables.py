@@ -1,10 +1,10 @@
-"""Writes lower_tables.inc: what arithmetic in kernels must give, from Python's ints and NumPy's floats.
+"""Writes lower_tables.inc: what arithmetic in kernels gives, by Python ints and NumPy floats.
 
 Usage: write_lower_tables.py [--rows OP A B]
 
-For each operator and pair of types one row: the result's type by shared rules (numbers.md, typed out
-here a second time, on purpose), and a hash of all results over the types' edge values. `--rows` prints
-the results behind one row instead, for finding a difference; test_lower_arith prints its own.
+For each operator and pair of types one row: the result's type by the shared rules (typed out here a
+second time, on purpose), and a hash of all results over the types' edge values. `--rows` prints the
+results behind one row instead, for finding a difference; test_lower_arith prints its own.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 
 TYPES = ["bool", "int", "int8", "uint8", "uint32", "int64", "uint64", "float", "float32", "float64"]
-BITS = {"bool": 8, "int": 64, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32}
-BITS |= {"int64": 64, "uint64": 64, "float": 64, "float32": 32, "float64": 64}
+BITS = {f"{sign}int{bits}": bits for sign in ("", "u") for bits in (8, 16, 32, 64)}
+BITS |= {"bool": 8, "int": 64, "float": 64, "float32": 32, "float64": 64}
 NAN, INF = math.nan, math.inf
 
-WIDE = [0, 1, -1, 2, -2, 3, 7, -7, 8, 10, 31, 63, 64, 65, -64, 127, -128, 255, 256, 2**31, -(2**31), 2**53 + 1]
-WIDE += [2**62, 2**63 - 1, -(2**63), -(2**63) + 1, 0x0123456789ABCDEF]
-FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 7.0, -7.25, 0.1, 255.0, 256.0, -128.5, 2.0**31]
-FLOATS += [-(2.0**31), 2.0**53, 2.0**62, 2.0**63, -(2.0**63), 2.0**64, 1e20, 1e-30, 1e30, INF, -INF, NAN]
+WIDE = [0, 1, -1, 2, -2, 3, 7, -7, 8, 10, 31, 63, 64, 65, -64, 127, -128, 255, 256]
+WIDE += [2**31, -(2**31), 2**53 + 1, 2**62, 2**63 - 1, -(2**63), -(2**63) + 1, 0x0123456789ABCDEF]
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, -3.0, 7.0, -7.25, 0.1, 255.0, 256.0]
+FLOATS += [-128.5, 2.0**31, -(2.0**31), 2.0**53, 2.0**62, 2.0**63, -(2.0**63), 2.0**64]
+FLOATS += [1e20, 1e-30, 1e30, INF, -INF, NAN]
 VALUES: dict[str, list[Any]] = {
     "bool": [False, True],
     "int": WIDE,
@@ -65,7 +66,9 @@ def to_float(value: float, t: str) -> Any:
     if t != "float32":
         return np.float64(value)
     if isinstance(value, int):  # through a double would round twice
-        return np.array([value], dtype=np.uint64 if value >= 2**63 else np.int64).astype(np.float32)[0]
+        return np.array([value], dtype=np.uint64 if value >= 2**63 else np.int64).astype(
+            np.float32
+        )[0]
     return np.float32(value)
 
 
@@ -84,7 +87,9 @@ def convert(value: Any, t: str) -> Any:
 
 
 def common_float(a: str, b: str) -> str:
-    return max((t for t in (a, b) if is_float(t) and t != "float"), default="float", key=BITS.__getitem__)
+    return max(
+        (t for t in (a, b) if is_float(t) and t != "float"), default="float", key=BITS.__getitem__
+    )
 
 
 def common_int(a: str, b: str) -> str | None:
@@ -107,6 +112,16 @@ def result_type(op: str, a: str, b: str) -> str | None:
     return common_int(a, b)
 
 
+INT_OPS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+
+
 def int_op(op: str, a: int, b: int, t: str) -> int:
     """Exact; the caller wraps."""
     bits = BITS[t]
@@ -118,9 +133,7 @@ def int_op(op: str, a: int, b: int, t: str) -> int:
         return 0 if b < 0 else a >> min(b, bits)
     if op == "**":
         return 0 if b < 0 else pow(a, b, 1 << bits)
-    return {"+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor}[
-        op
-    ](a, b)
+    return INT_OPS[op](a, b)
 
 
 FLOAT_OPS: dict[str, Callable[[Any, Any], Any]] = {
@@ -131,7 +144,14 @@ FLOAT_OPS: dict[str, Callable[[Any, Any], Any]] = {
     "//": np.floor_divide,
     "%": np.remainder,
 }
-COMPARISONS = {"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge}
+COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 OPS = ["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", *COMPARISONS]
 
 
@@ -175,7 +195,9 @@ def binary(op: str, a: str, b: str) -> tuple[str, list[int]] | None:
     t = "bool" if op in COMPARISONS else result_type(op, a, b)
     if t is None or (op == "**" and is_float(t)):
         return None
-    return t, [bits_of(compute(op, x, y, a, b, t), t) for x, y in product(values_of(a), values_of(b))]
+    return t, [
+        bits_of(compute(op, x, y, a, b, t), t) for x, y in product(values_of(a), values_of(b))
+    ]
 
 
 def unary(op: str, a: str) -> tuple[str, list[int]] | None:
@@ -233,8 +255,8 @@ def write(path: Path) -> None:
     for a, k in product(TYPES, range(-8, 9)):
         t, words_of = constant_power(a, k)
         lines.append(f'POWER("{a}", {k}, "{t}", 0x{fold(iter(words_of)):016x}u)')
-    lines += ["", "#undef VALUES", "#undef BINARY", "#undef UNARY", "#undef CAST", "#undef POWER", ""]
-    path.write_text("\n".join(lines))
+    ends = [f"#undef {name}" for name in ("VALUES", "BINARY", "UNARY", "CAST", "POWER")]
+    path.write_text("\n".join([*lines, "", *ends, ""]))
 
 
 def main() -> None:
@@ -244,7 +266,8 @@ def main() -> None:
         row = cast(a, b) if op == "cast" else unary(op, a) if b == "-" else binary(op, a, b)
         if row is None:
             raise SystemExit("an error")
-        inputs = product(values_of(a), values_of(b)) if b != "-" and op != "cast" else [(v,) for v in values_of(a)]
+        two = b != "-" and op != "cast"
+        inputs = product(values_of(a), values_of(b)) if two else product(values_of(a))
         for given, word in zip(inputs, row[1], strict=True):
             print(f"{word:x}", *given)
         return
