@@ -119,7 +119,7 @@ parse_insn(struct ir_parse *p, struct parse_func *f, uint32_t block)
 {
     struct parse_line line = {.insn = {.block = block}};
     struct sp_src src = {0};
-    enum ir_op op;
+    enum ir_op op = IR_NOP;
     if (ir_lex_ref(&p->lex, '%', PARSE_BUDGET, &line.number)) {
         if (!line.number || !ir_lex_char(&p->lex, '='))
             return ir_parse_fail(p, "'%%number =' expected");

@@ -127,7 +127,7 @@ static bool
 parse_arg(struct signature *s, struct ir_argtype *out)
 {
     struct ir_argtype arg = {.kind = IR_ARG_SCALAR, .layout = IR_LAYOUT_C};
-    ir_type type;
+    ir_type type = IR_T_NONE;
     skip_blank(s);
     const char *start = s->at;
     if (!parse_scalar(s, &type))
