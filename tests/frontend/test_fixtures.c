@@ -1,0 +1,371 @@
+/* test_fixtures: 77 functions compiled by five CPython versions, through decoder, blocks and builder.
+ *
+ * The decoder is held against the listings that each version's own `dis` made; blocks against the
+ * definition of a flow graph and of dominance; modules against the verifier, the parser and each
+ * other. Arguments: the fixture files. */
+#include "tests/support/check.h"
+
+#include <stdio.h>
+
+#include "frontend/code.h"
+#include "tests/frontend/load.h"
+
+enum { N_FUNCTIONS = 78 }; /* and one that stands for what fixtures call */
+
+static int n_files;
+static char **files;
+
+/* One function, decoded. */
+struct decoded {
+    struct sp_arena arena;
+    struct ir_module *module;
+    struct fe_code code;
+    struct fe_insns insns;
+    struct sp_diag diag;
+};
+
+static void
+decode(struct decoded *d, const struct fe_fixture_function *function)
+{
+    sp_arena_init(&d->arena);
+    sp_diag_init(&d->diag);
+    d->module = ir_module_new(&d->arena, IR_PHASE_PY);
+    assert_true(fe_fixture_code(function, &d->arena, d->module, &d->code, &d->diag));
+    assert_true(fe_decode(&d->code, &d->arena, &d->insns, &d->diag));
+}
+
+static void
+decode_finish(struct decoded *d)
+{
+    ir_module_finish(d->module);
+    sp_arena_finish(&d->arena);
+}
+
+static void
+for_each_function(void (*check)(const struct fe_fixture *, const struct fe_fixture_function *))
+{
+    for (int i = 0; i < n_files; i++) {
+        struct sp_arena arena;
+        sp_arena_init(&arena);
+        const struct fe_fixture *fixture = load_fixture(files[i], &arena);
+        assert_int_equal(fixture->functions.len, N_FUNCTIONS);
+        for (uint32_t k = 0; k < fixture->functions.len; k++)
+            check(fixture, fixture->functions.data[k]);
+        sp_arena_finish(&arena);
+    }
+}
+
+static bool
+is_superinstruction(const char *opcode)
+{
+    return !strncmp(opcode, "LOAD_FAST_LOAD", 14) || !strncmp(opcode, "STORE_FAST_", 11) ||
+           !strncmp(opcode, "LOAD_FAST_BORROW_LOAD", 21);
+}
+
+/* The operations of one opcode begin at `i`; returns where those of the next begin. */
+static uint32_t
+check_opcode(const struct decoded *d, const struct fe_fixture_expect *expect, uint32_t i)
+{
+    uint32_t unit = expect->offset / 2;
+    assert_true(i < d->insns.len);
+    assert_int_equal(d->insns.data[i].unit, unit);
+    assert_string_equal(d->code.version->names[d->code.bytes[expect->offset]], expect->opcode);
+    uint32_t end = i;
+    while (end < d->insns.len && d->insns.data[end].unit == unit)
+        end++;
+    bool has_target = false;
+    for (uint32_t k = i; k < end; k++) {
+        const struct fe_insn *insn = &d->insns.data[k];
+        switch (fe_op_row(insn->op)->operand) {
+        case FE_OPERAND_TARGET: {
+            uint32_t to = d->insns.data[insn->target].unit * 2;
+            assert_true(expect->target >= 0);
+            has_target = true;
+            while (to > (uint32_t)expect->target) { /* prefixes before the opcode */
+                to -= 2;
+                assert_string_equal(d->code.version->names[d->code.bytes[to]], "EXTENDED_ARG");
+            }
+            assert_int_equal(to, expect->target);
+            break;
+        }
+        case FE_OPERAND_LOCAL:
+            if (is_superinstruction(expect->opcode))
+                assert_int_equal(insn->arg, k == i ? expect->arg >> 4 : expect->arg & 15);
+            else
+                assert_int_equal(insn->arg, expect->arg);
+            break;
+        case FE_OPERAND_CONST: assert_int_equal(insn->arg, expect->arg); break;
+        default: break;
+        }
+    }
+    assert_int_equal(has_target, expect->target >= 0 && d->insns.data[i].op != FE_OP_BAD);
+    return end;
+}
+
+static void
+check_decode(const struct fe_fixture *fixture, const struct fe_fixture_function *function)
+{
+    struct decoded d;
+    (void)fixture;
+    decode(&d, function);
+    uint32_t i = 0;
+    for (uint32_t k = 0; k < function->expects.len; k++)
+        i = check_opcode(&d, &function->expects.data[k], i);
+    assert_int_equal(i, d.insns.len);
+    decode_finish(&d);
+}
+
+static void
+test_decode_agrees_with_dis(void **state)
+{
+    (void)state;
+    for_each_function(check_decode);
+}
+
+/* `a` dominates `b`: without a, b cannot be reached. */
+static bool
+dominates(const struct fe_cfg *cfg, uint32_t a, uint32_t b)
+{
+    bool *seen = calloc(cfg->n, sizeof *seen);
+    uint32_t *todo = calloc(cfg->n + 1, sizeof *todo), n = 0;
+    assert_true(seen && todo);
+    if (a != 0) {
+        seen[0] = true;
+        todo[n++] = 0;
+    }
+    while (n) {
+        const struct fe_block *block = &cfg->blocks[todo[--n]];
+        for (uint32_t k = 0; k < block->n_succ; k++)
+            if (block->succ[k] != a && !seen[block->succ[k]]) {
+                seen[block->succ[k]] = true;
+                todo[n++] = block->succ[k];
+            }
+    }
+    bool result = !seen[b];
+    free(seen);
+    free(todo);
+    return result;
+}
+
+static void
+check_cfg(const struct fe_fixture *fixture, const struct fe_fixture_function *function)
+{
+    struct decoded d;
+    struct fe_cfg cfg;
+    (void)fixture;
+    decode(&d, function);
+    assert_true(fe_cfg_make(&d.code, &d.insns, &d.arena, &cfg, &d.diag));
+    assert_true(cfg.n > 0);
+    uint32_t n_edges = 0, n_preds = 0;
+    for (uint32_t b = 0; b < cfg.n; b++) {
+        const struct fe_block *block = &cfg.blocks[b];
+        assert_true(block->first <= block->last && block->last < d.insns.len);
+        n_edges += block->n_succ;
+        n_preds += block->n_preds;
+        if (b) {
+            assert_true(block->n_preds > 0);
+            assert_true(block->idom < b && dominates(&cfg, block->idom, b));
+        }
+        for (uint32_t k = 0; k < block->n_succ; k++) {
+            assert_true(block->succ[k] < cfg.n);
+            if (block->succ[k] <= b) /* backwards: a loop */
+                assert_true(cfg.blocks[block->succ[k]].is_loop && dominates(&cfg, block->succ[k], b));
+        }
+        for (uint32_t other = 0; other < cfg.n; other++)
+            assert_true(other == b || cfg.blocks[other].first > block->last ||
+                        cfg.blocks[other].last < block->first);
+    }
+    assert_int_equal(n_edges, n_preds);
+    decode_finish(&d);
+}
+
+static void
+test_blocks(void **state)
+{
+    (void)state;
+    for_each_function(check_cfg);
+}
+
+static struct ir_module *
+read_function(const struct fe_fixture *fixture, const char *name, struct sp_arena *arena)
+{
+    struct sp_diag diag;
+    struct ir_module *module;
+    const struct fe_fixture_function *function = fe_fixture_find(fixture, name);
+    sp_diag_init(&diag);
+    assert_non_null(function);
+    if (!fe_read(arena, &fixture->resolver, function, NULL, &module, &diag) ||
+        !ir_verify(module, &diag)) {
+        print_error("%s: %s\n", name, diag.message);
+        fail();
+    }
+    return module;
+}
+
+static void
+check_read(const struct fe_fixture *fixture, const struct fe_fixture_function *function)
+{
+    struct sp_arena arena;
+    struct sp_str text, again;
+    struct sp_diag diag;
+    struct ir_module *module, *second, *parsed;
+    sp_arena_init(&arena);
+    sp_diag_init(&diag);
+    sp_str_init(&text);
+    sp_str_init(&again);
+    if (function->code.flags & FE_CO_GENERATOR) {
+        assert_false(fe_read(&arena, &fixture->resolver, function, NULL, &module, &diag));
+        assert_int_equal(diag.code, SP_E_NYI_CONSTRUCT);
+        sp_diag_finish(&diag);
+    } else {
+        module = read_function(fixture, function->name, &arena);
+        second = read_function(fixture, function->name, &arena);
+        assert_memory_equal(&module->hash, &second->hash, sizeof module->hash);
+        ir_print(module, &text);
+        assert_true(ir_parse(text.data, &arena, &parsed, &diag));
+        ir_print(parsed, &again);
+        assert_string_equal(text.data, again.data);
+        ir_module_finish(parsed);
+        ir_module_finish(second);
+        ir_module_finish(module);
+    }
+    sp_str_finish(&text);
+    sp_str_finish(&again);
+    sp_arena_finish(&arena);
+}
+
+static void
+test_read(void **state)
+{
+    (void)state;
+    for_each_function(check_read);
+}
+
+/* What kernels may not use, in a user's words, the same in every version. */
+static const struct {
+    const char *function, *message;
+} constructs[] = {
+    {"listc", "a list comprehension cannot be used in a kernel"},
+    {"tryx", "a try statement cannot be used in a kernel"},
+    {"withx", "a with statement cannot be used in a kernel"},
+    {"raises", "a raise statement cannot be used in a kernel"},
+    {"asserts", "an assert statement cannot be used in a kernel"},
+    {"starcall", "a call with *arguments or **arguments cannot be used in a kernel"},
+    {"dell", "a del statement cannot be used in a kernel"},
+    {"outer", "a nested function cannot be used in a kernel"},
+    {"lam", "a lambda expression cannot be used in a kernel"},
+    {"setlit", "a set cannot be used in a kernel"},
+    {"glob", "assignment to a global variable cannot be used in a kernel"},
+    {"printx", "name 'print' is not defined"},
+    {"complexl", NULL},
+};
+
+static void
+test_constructs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < n_files; i++) {
+        struct sp_arena arena;
+        sp_arena_init(&arena);
+        const struct fe_fixture *fixture = load_fixture(files[i], &arena);
+        for (size_t k = 0; k < sizeof constructs / sizeof *constructs; k++) {
+            struct ir_module *module = read_function(fixture, constructs[k].function, &arena);
+            const struct ir_func *func = module->funcs.data[0];
+            if (!constructs[k].message) {
+                assert_int_equal(func->errors.len, 0);
+            } else {
+                assert_true(func->errors.len > 0);
+                assert_string_equal(func->errors.data[0].message, constructs[k].message);
+                assert_true(func->errors.data[0].where.line > 0);
+            }
+            ir_module_finish(module);
+        }
+        sp_arena_finish(&arena);
+    }
+}
+
+/* Functions that use nothing forbidden have no error in any version. */
+static void
+test_no_errors(void **state)
+{
+    static const char *const names[] = {
+        "saxpy", "loop_range", "while_loop", "while_true", "forelse", "andor", "andval", "ternary",
+        "chain", "notin", "notv", "isnone", "md", "augsub", "attr", "consts", "retnone", "kwcall",
+        "kwmeth", "meth", "swap", "rot3", "unpack", "negpos", "slicing", "storeslice", "constslice",
+        "walrus", "deflocal", "ann", "matchx", "pow_", "cmps", "nested", "tuplefor", "iterfor", "dbl",
+        "setattrs", "lenx", "minmax", "strc", "passx", "retconst", "emptyret", "many", "k_matmul",
+        "k_mandel", "k_stencil", "k_hist", "k_nestret", "k_struct", "k_boolval", "k_slice",
+        "k_whileelse", "k_augattr", "k_star", "k_in", "k_neg", "k_big",
+    };
+    (void)state;
+    for (int i = 0; i < n_files; i++) {
+        struct sp_arena arena;
+        sp_arena_init(&arena);
+        const struct fe_fixture *fixture = load_fixture(files[i], &arena);
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            struct ir_module *module = read_function(fixture, names[k], &arena);
+            if (module->funcs.data[0]->errors.len) {
+                print_error("%s: %s\n", names[k], module->funcs.data[0]->errors.data[0].message);
+                fail();
+            }
+            ir_module_finish(module);
+        }
+        sp_arena_finish(&arena);
+    }
+}
+
+/* The same source gives the same function, whatever the version: straight-line code to the letter. */
+static void
+test_versions_agree(void **state)
+{
+    static const char *const names[] = {"swap", "rot3", "unpack", "negpos", "pow_", "md", "cmps",
+                                        "augsub", "many", "minmax", "meth", "kwcall"};
+    (void)state;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        struct sp_digest first;
+        for (int i = 0; i < n_files; i++) {
+            struct sp_arena arena;
+            sp_arena_init(&arena);
+            const struct fe_fixture *fixture = load_fixture(files[i], &arena);
+            struct ir_module *module = read_function(fixture, names[k], &arena);
+            const struct ir_func *func = module->funcs.data[0];
+            struct sp_hash hash;
+            sp_hash_init(&hash);
+            for (uint32_t n = 0; n < func->blocks.data[0].insns.len; n++) {
+                ir_ref ref = func->blocks.data[0].insns.data[n];
+                struct sp_str text;
+                sp_str_init(&text);
+                /* constants are made where they are loaded, which 3.14 orders differently */
+                if (ir_insn(func, ref)->op != IR_CONST)
+                    sp_str_add(&text, ir_op_row(ir_insn(func, ref)->op)->name);
+                if (ir_insn(func, ref)->op == IR_BIN || ir_insn(func, ref)->op == IR_CMP)
+                    sp_str_printf(&text, " %u", ir_insn(func, ref)->imm);
+                sp_hash_add(&hash, text.data, text.len);
+                sp_str_finish(&text);
+            }
+            struct sp_digest digest = sp_hash_end(&hash);
+            if (i == 0)
+                first = digest;
+            assert_memory_equal(&first, &digest, sizeof digest);
+            ir_module_finish(module);
+            sp_arena_finish(&arena);
+        }
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    n_files = argc - 1;
+    files = argv + 1;
+    if (n_files == 0) {
+        fprintf(stderr, "usage: %s FIXTURE...\n", argv[0]);
+        return 2;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decode_agrees_with_dis), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_read),                   cmocka_unit_test(test_constructs),
+        cmocka_unit_test(test_no_errors),              cmocka_unit_test(test_versions_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
