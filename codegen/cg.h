@@ -1,8 +1,8 @@
 /* codegen/: a PY module in, an artifact out. Nothing of LLVM's crosses this header.
  *
- * Everything lasting hangs off a struct cg_state; all functions may be called from any thread and
- * need no Python. Functions that return bool follow support/diag.h: false after one sp_diag_set, out
- * parameters untouched. */
+ * Everything lasting hangs off a struct cg_state; all functions may be called from any thread
+ * and need no Python. Functions that return bool follow support/diag.h: false after one
+ * sp_diag_set, out parameters untouched. */
 #ifndef CG_CG_H
 #define CG_CG_H
 
@@ -16,7 +16,7 @@
 #include "support/hash.h"
 #include "support/str.h"
 
-/* ---- State: state.c ---------------------------------------------------------------------------- */
+/* ---- State: state.c -------------------------------------------------------------------------- */
 
 struct cg_state;
 
@@ -32,7 +32,7 @@ const char *cg_llvm_version(void); /* "22.1.0" */
 /* The host's processor as LLVM calls it. The text lives with `state`. */
 const char *cg_host_cpu(struct cg_state *state);
 
-/* ---- Options: options.c ------------------------------------------------------------------------ */
+/* ---- Options: options.c ---------------------------------------------------------------------- */
 
 #ifdef NDEBUG
 #define CG_VERIFY_DEFAULT 0
@@ -73,7 +73,7 @@ SP_MUST_CHECK bool cg_option_set_int(struct cg_options *options, const char *nam
 SP_MUST_CHECK bool cg_option_set_text(struct cg_options *options, const char *name,
                                       const char *value, struct sp_diag *diag);
 
-/* ---- Targets: target.c ------------------------------------------------------------------------- */
+/* ---- Targets: target.c ----------------------------------------------------------------------- */
 
 struct cg_arch {
     uint16_t sm;  /* 90; 0: the host */
@@ -93,15 +93,15 @@ void cg_target_print(struct cg_arch arch, struct sp_str *out);
 /* The newest PTX version (times ten) that a driver of this CUDA version (12040 is 12.4) accepts. */
 uint16_t cg_ptx_for_driver(int cuda_version);
 
-/* ---- libdevice: libdevice.c -------------------------------------------------------------------- */
+/* ---- libdevice: libdevice.c ------------------------------------------------------------------ */
 
-/* Where libdevice is: `option` (a file, may be NULL) and nothing else if given; else below CUDA_HOME,
- * CUDA_PATH, /usr/local/cuda*, the nvidia-* wheels and triton of the site-packages. `looked` (may be
- * NULL) gets the places that were tried. False if there is none. */
+/* Where libdevice is: `option` (a file, may be NULL) and nothing else if given; else below
+ * CUDA_HOME, CUDA_PATH, /usr/local/cuda*, the nvidia-* wheels and triton of the site-packages.
+ * `looked` (may be NULL) gets the places that were tried. False if there is none. */
 bool cg_libdevice_find(struct cg_state *state, const char *option, struct sp_str *path,
                        struct sp_str *looked);
 
-/* ---- Compilation: compile.c -------------------------------------------------------------------- */
+/* ---- Compilation: compile.c ------------------------------------------------------------------ */
 
 enum cg_stage {
 #define CG_STAGE(id, ...) CG_STAGE_##id,
@@ -137,16 +137,18 @@ struct cg_times {
 /* COMPILE. `times` may be NULL. The artifact is the caller's share (sp_artifact_destroy). */
 SP_MUST_CHECK bool cg_compile(struct cg_state *state, const struct cg_request *request,
                               struct artifact **out, struct cg_times *times, struct sp_diag *diag);
-/* The same from a CORE module: `request->py` and `oracle` are unused. With n_args 0 every parameter of
- * function 0 counts as an argument of its own. The module is changed by the passes when `optimise`. */
+/* The same from a CORE module: `request->py` and `oracle` are unused. With n_args 0 every
+ * parameter of function 0 counts as an argument of its own. The module is changed by the passes
+ * when `optimise`. */
 SP_MUST_CHECK bool cg_compile_core(struct cg_state *state, struct ir_module *core,
                                    const struct cg_request *request, bool optimise,
                                    struct artifact **out, struct cg_times *times,
                                    struct sp_diag *diag);
 
-/* Content key of what cg_compile would make: module hash, arguments, keyed options, target, PTX limit,
- * LLVM's version, the compiler's build, libdevice (nvptx) or the processor's features (host). Host
- * objects among the arguments count by position only: the caller adds their identity. */
+/* Content key of what cg_compile would make: module hash, arguments, keyed options, target, PTX
+ * limit, LLVM's version, the compiler's build, libdevice (nvptx) or the processor's features
+ * (host). Host objects among the arguments count by position only: the caller adds their
+ * identity. */
 struct sp_digest cg_key(struct cg_state *state, const struct cg_request *request);
 
 #endif

@@ -1,9 +1,9 @@
 /* COMPILE: a PY module and argument types in, an artifact out.
  *
- * cg_compile and cg_compile_core are the whole way as a flat list of calls. Everything lives on one
- * arena and in one LLVM context that end with the call; what outlives it is copied into the artifact.
- * Each step that fails has set the diagnostic. Both targets take the same way; what differs stands
- * behind struct cg_target. */
+ * cg_compile and cg_compile_core are the whole way as a flat list of calls. Everything lives
+ * on one arena and in one LLVM context that end with the call; what outlives it is copied into
+ * the artifact. Each step that fails has set the diagnostic. Both targets take the same way;
+ * what differs stands behind struct cg_target. */
 #include "codegen/internal.h"
 
 bool

@@ -295,8 +295,7 @@ cg_compile_core(struct cg_state *state, struct ir_module *core, const struct cg_
                 bool optimise, struct artifact **out, struct cg_times *times, struct sp_diag *diag)
 {
     struct cg_steps steps = cg_steps_begin(request, times);
-    if (!core_check_request(request, core, diag) ||
-        !core_verify(request, core, "lowering", diag) ||
+    if (!core_check_request(request, core, diag) || !core_verify(request, core, "lowering", diag) ||
         (optimise && request->options.opt_level > 0 && !core_optimise(request, core, diag)))
         return false;
     ir_fill_effects(core);

@@ -1,11 +1,12 @@
 /* CORE to LLVM IR: modules, functions, blocks, phis.
  *
- * In: a verified CORE module (edges and phis as ir.h says, effects filled). Out: an LLVM module in
- * `e->module` with one function per CORE function, internal but for the entry, which the target
- * makes. SSA maps to SSA, so emission is one pass over the blocks in reverse post-order and a second
- * one that fills phis; unreachable blocks are not emitted. Calls of functions that may raise split
- * their block where the target tells callers by a status, which is why a CORE block has a first and a
- * last LLVM block. Emitting text and parsing it was the alternative: easier to read, twice the time. */
+ * In: a verified CORE module (edges and phis as ir.h says, effects filled). Out: an LLVM
+ * module in `e->module` with one function per CORE function, internal but for the entry, which
+ * the target makes. SSA maps to SSA, so emission is one pass over the blocks in reverse
+ * post-order and a second one that fills phis; unreachable blocks are not emitted. Calls of functions
+ * that may raise split their block where the target tells callers by a status, which is why a
+ * CORE block has a first and a last LLVM block. Emitting text and parsing it was the
+ * alternative: easier to read, but LLVM's parser would do the same work again. */
 #include <string.h>
 
 #include "codegen/internal.h"
@@ -79,8 +80,8 @@ emit_declare(struct cg_emit *e, uint32_t index)
         cg_emit_fn_text(e, out->fn, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
 }
 
-/* The LLVM blocks that a phi's operands come from: the predecessor's last block, or the extra block of
- * the second edge of a BR whose successors are equal. */
+/* The LLVM blocks that a phi's operands come from: the predecessor's last block, or the extra
+ * block of the second edge of a BR whose successors are equal. */
 static void
 emit_phi_operands(struct cg_emit *e, const struct ir_block *block, ir_ref phi)
 {

@@ -5,9 +5,9 @@
  * which loads block and parameters once and loops over z, y and x; plain loops, so that LLVM can
  * vectorise over x. Every function takes the block's address and the twelve indices and sizes as
  * hidden parameters (LLVM drops those that are not used). A function that may raise or be cancelled
- * returns a status that its caller tests: the thread unwinds to the loop over threads. Alternatives
- * that lost: longjmp (skips nothing here, but the optimiser must then save everything), loads of the
- * indices where they are used (stores of the kernel might alias them, loops no longer vectorise). */
+ * returns a status that its caller tests: the thread unwinds to the loop over threads.
+ * Alternatives that lost: longjmp (the optimiser must then save everything), loads of the indices
+ * where they are used (the kernel's stores might alias them, and loops no longer vectorise). */
 #include <stdio.h>
 #include <string.h>
 
@@ -200,8 +200,8 @@ host_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef
 {
     LLVMValueRef fn = host_raiser(e, n);
     LLVMValueRef args[8 + SP_FAULT_VALUES];
-    args[0] = host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
-                        offsetof(struct sp_block, fault));
+    args[0] =
+        host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK], offsetof(struct sp_block, fault));
     args[1] = cg_emit_i32(e, site);
     for (uint32_t i = 0; i < 3; i++) {
         args[2 + i] = e->hidden[HOST_BLOCK_IDX + i];
@@ -216,8 +216,8 @@ host_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef
 static void
 host_emit_poll(struct cg_emit *e)
 {
-    LLVMValueRef cancel = host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
-                                    offsetof(struct sp_block, cancel));
+    LLVMValueRef cancel =
+        host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK], offsetof(struct sp_block, cancel));
     LLVMValueRef flag = LLVMBuildLoad2(e->builder, e->types[IR_T_I32], cancel, "");
     LLVMSetVolatile(flag, true);
     LLVMValueRef stop = LLVMBuildICmp(e->builder, LLVMIntNE, flag, cg_emit_i32(e, 0), "");

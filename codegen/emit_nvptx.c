@@ -1,12 +1,12 @@
 /* The nvptx target: kernels, special registers, libdevice, faults.
  *
- * Function 0 is itself the entry, a ptx_kernel whose parameters are its machine values (i1 as a
- * byte) and, if it may raise, the fault's address. Device functions that may raise take that address
- * as their hidden parameter, so a program without RAISE carries nothing. Indices come from special
- * registers with ranges by the PTX ISA's limits, narrowed by launch bounds, which lets LLVM see that
- * they are not negative. RAISE claims the fault by compare-and-swap at system scope (the record lies
- * in the host's memory), writes it, releases it and exits; the thread's neighbours go on. A trap
- * would be shorter, but it destroys the context. */
+ * Function 0 is itself the entry, a ptx_kernel whose parameters are its machine values (i1 as
+ * a byte) and, if it may raise, the fault's address. Device functions that may raise take that
+ * address as their hidden parameter, so a program without RAISE carries nothing. Indices come
+ * from special registers with ranges by the PTX ISA's limits, narrowed by launch bounds, which
+ * lets LLVM see that they are not negative. RAISE claims the fault by compare-and-swap at system
+ * scope (the record lies in the host's memory), writes it, releases it and exits; the thread's
+ * neighbours go on. A trap would be shorter, but it destroys the context. */
 #include <stdio.h>
 #include <string.h>
 
@@ -137,8 +137,8 @@ nvptx_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type
     return true;
 }
 
-/* cvt saturates by itself. It gives 0 for NaN where source and result have 32 bits; elsewhere it gives
- * the smallest integer, so NaN is tested. (LLVM's intrinsic tests both borders too.) */
+/* cvt saturates by itself. It gives 0 for NaN where source and result have 32 bits; elsewhere it
+ * gives the smallest integer, so NaN is tested. (LLVM's intrinsic tests both borders too.) */
 static LLVMValueRef
 nvptx_emit_to_int(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_signed)
 {
@@ -186,8 +186,8 @@ nvptx_raiser(struct cg_emit *e, uint32_t n)
         values[i] = LLVMGetParam(fn, 2 + i);
     cg_emit_fault_write(e, fn, LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), place, n, values);
     LLVMTypeRef none = LLVMFunctionType(e->types[IR_T_VOID], NULL, 0, false);
-    LLVMValueRef leave = LLVMGetInlineAsm(none, "exit;", 5, "", 0, true, false,
-                                          LLVMInlineAsmDialectATT, false);
+    LLVMValueRef leave =
+        LLVMGetInlineAsm(none, "exit;", 5, "", 0, true, false, LLVMInlineAsmDialectATT, false);
     LLVMBuildCall2(e->builder, none, leave, NULL, 0, "");
     LLVMBuildUnreachable(e->builder);
     LLVMPositionBuilderAtEnd(e->builder, back);

@@ -1,10 +1,10 @@
 /* CORE operations to LLVM instructions: one flat switch.
  *
  * In: an instruction whose operands have been emitted. Out: its value in `e->values`, or LLVM
- * instructions at the builder. The flags nsw and fast-math appear only where the operation's meaning
- * in ops.def allows them; no instruction ever carries `contract`, so LLVM fuses nothing. Addresses
- * are computed without `inbounds`: a PTRADD may point anywhere until it is used. i1 is a byte in
- * memory. */
+ * instructions at the builder. The flags nsw and fast-math appear only where the operation's
+ * meaning in ops.def allows them; no instruction ever carries `contract`, so LLVM fuses nothing.
+ * Addresses are computed without `inbounds`: a PTRADD may point anywhere until it is used. i1 is
+ * a byte in memory. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +52,8 @@ cg_emit_fn_text(struct cg_emit *e, LLVMValueRef fn, const char *name, const char
                                                       value, (unsigned)strlen(value)));
 }
 
-/* A function without results has one return, in a block that emit.c puts last: LLVM would merge them
- * too, but in the middle, and NVPTX keeps the order. */
+/* A function without results has one return, in a block that emit.c puts last: LLVM would merge
+ * them too, but in the middle, and NVPTX keeps the order. */
 static void
 ops_ret_void(struct cg_emit *e)
 {
@@ -85,9 +85,9 @@ cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVM
     LLVMTypeRef byte = e->types[IR_T_I8];
     LLVMBasicBlockRef claimed = LLVMAppendBasicBlockInContext(e->context, fn, "claimed");
     LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, fn, "after");
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(b, fault, cg_emit_i32(e, 0), cg_emit_i32(e, 1),
-                                               LLVMAtomicOrderingMonotonic,
-                                               LLVMAtomicOrderingMonotonic, false);
+    LLVMValueRef pair =
+        LLVMBuildAtomicCmpXchg(b, fault, cg_emit_i32(e, 0), cg_emit_i32(e, 1),
+                               LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingMonotonic, false);
     LLVMBuildCondBr(b, LLVMBuildExtractValue(b, pair, 1, ""), claimed, after);
     LLVMPositionBuilderAtEnd(b, claimed);
 
@@ -98,7 +98,8 @@ cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVM
     uint32_t n_fields = 0;
     fields[n_fields++] = (struct field){offsetof(struct sp_fault, site), site};
     for (uint32_t i = 0; i < 6; i++) {
-        size_t base_B = i < 3 ? offsetof(struct sp_fault, block) : offsetof(struct sp_fault, thread);
+        size_t base_B =
+            i < 3 ? offsetof(struct sp_fault, block) : offsetof(struct sp_fault, thread);
         fields[n_fields++] = (struct field){base_B + i % 3 * sizeof(uint32_t), place[i]};
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -130,9 +131,9 @@ ops_const(struct cg_emit *e, const struct ir_insn *insn)
 {
     const struct ir_const_info *info = ir_const_info(e->core, insn->imm);
     LLVMTypeRef type = e->types[insn->type];
-    bool is_float = info->kind == IR_C_FLOAT ||
-                    (info->kind == IR_C_TYPED &&
-                     ir_scalar_row(info->scalar)->class == IR_CLASS_FLOAT);
+    bool is_float =
+        info->kind == IR_C_FLOAT ||
+        (info->kind == IR_C_TYPED && ir_scalar_row(info->scalar)->class == IR_CLASS_FLOAT);
     if (insn->type == IR_T_F32 || insn->type == IR_T_F64)
         return LLVMConstReal(type, is_float ? info->f : (double)info->i);
     if (insn->type >= IR_T_PTR)
@@ -400,12 +401,10 @@ ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValu
     case IR_FADD: return LLVMBuildFAdd(b, a[0], a[1], "");
     case IR_FSUB: return LLVMBuildFSub(b, a[0], a[1], "");
     case IR_FMUL: return LLVMBuildFMul(b, a[0], a[1], "");
-    case IR_FDIV:
-        return ops_approx(e, LLVMBuildFDiv(b, a[0], a[1], ""), e->options->approx_div);
+    case IR_FDIV: return ops_approx(e, LLVMBuildFDiv(b, a[0], a[1], ""), e->options->approx_div);
     case IR_FNEG: return LLVMBuildFNeg(b, a[0], "");
     case IR_FMA: return ops_unary(e, "llvm.fma", 3, a);
-    case IR_FSQRT:
-        return ops_approx(e, ops_unary(e, "llvm.sqrt", 1, a), e->options->approx_sqrt);
+    case IR_FSQRT: return ops_approx(e, ops_unary(e, "llvm.sqrt", 1, a), e->options->approx_sqrt);
     case IR_FABS: return ops_unary(e, "llvm.fabs", 1, a);
     case IR_FFLOOR: return ops_unary(e, "llvm.floor", 1, a);
     case IR_FCEIL: return ops_unary(e, "llvm.ceil", 1, a);

@@ -1,8 +1,8 @@
 /* LLVM IR to bytes.
  *
- * In: a complete LLVM module and a target machine. Out: optimised IR, then PTX text or a host object
- * in the artifact. The pipeline is LLVM's own default one at the level of the options; SLP
- * vectorisation only on the host, where it pays. */
+ * In: a complete LLVM module and a target machine. Out: optimised IR, then PTX text or a host
+ * object in the artifact. The pipeline is LLVM's own default one at the level of the options;
+ * SLP vectorisation only on the host, where it pays. */
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>

@@ -88,7 +88,7 @@ struct cg_emit {
     struct cg_emit_func *funcs;
     LLVMValueRef entry;
     LLVMValueRef raisers[SP_FAULT_VALUES + 1]; /* by number of values; made when needed */
-    const char *libdevice_user; /* first function called in libdevice, or NULL */
+    const char *libdevice_user;                /* first function called in libdevice, or NULL */
 
     /* the function being emitted */
     const struct ir_func *func;
@@ -111,11 +111,12 @@ struct cg_emit {
 
 struct cg_target {
     const char *name;
-    uint8_t spaces[4]; /* LLVM's address space of ptr, ptr.global, ptr.shared, ptr.local */
+    uint8_t spaces[4];   /* LLVM's address space of ptr, ptr.global, ptr.shared, ptr.local */
     bool returns_raised; /* functions that may raise tell their caller */
     /* Types of the hidden parameters of a function; returns how many. */
     uint32_t (*fill_hidden)(struct cg_emit *e, const struct ir_func *func, LLVMTypeRef *types);
-    /* Declares function 0 and, if that is not the artifact's entry itself, the entry. Sets `e->entry`. */
+    /* Declares function 0 and, if that is not the artifact's entry itself, the entry. Sets
+     * `e->entry`. */
     bool (*emit_entry)(struct cg_emit *e, const char *symbol);
     /* The 32-bit index or size that a SREG row names. */
     LLVMValueRef (*emit_sreg)(struct cg_emit *e, enum ir_intrin id);

@@ -1,9 +1,9 @@
 /* NVIDIA's libdevice: where it is, and its bytes.
  *
- * In: a path by option, environment variables of the toolkit, site-packages folders. Out: the first
- * file that exists, read once per path and kept in the state; or the list of places for the message.
- * Read into memory, not mapped: half a megabyte, and a file replaced underneath cannot end the
- * process. */
+ * In: a path by option, environment variables of the toolkit, site-packages folders. Out: the
+ * first file that exists, read once per path and kept in the state; or the list of places for
+ * the message. Read into memory, not mapped: half a megabyte, and a file replaced underneath
+ * cannot end the process. */
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>

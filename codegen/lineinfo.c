@@ -1,9 +1,9 @@
 /* Line tables: the source ranges of instructions as DWARF locations.
  *
  * In: CORE functions with source ranges, an emitter at work. Out: a compile unit of kind "line
- * tables only" (PTX: "directives only", as nvcc -lineinfo), a subprogram per function, a location per LLVM instruction. Nothing is emitted
- * without the option, and no variables or types: profilers need lines, and our own errors come from
- * fault sites. */
+ * tables only" (PTX: "directives only", as nvcc -lineinfo), a subprogram per function, a
+ * location per LLVM instruction. Nothing is emitted without the option, and no variables or
+ * types: profilers need lines, and our own errors come from fault sites. */
 #include <string.h>
 
 #include "codegen/internal.h"
@@ -20,8 +20,8 @@ lineinfo_file(struct cg_emit *e, const char *path)
     const char *slash = strrchr(path, '/');
     const char *base = slash ? slash + 1 : path;
     size_t folder_len = slash ? (size_t)(slash - path) : 1;
-    LLVMMetadataRef file = LLVMDIBuilderCreateFile(e->di, base, strlen(base), slash ? path : ".",
-                                                   folder_len);
+    LLVMMetadataRef file =
+        LLVMDIBuilderCreateFile(e->di, base, strlen(base), slash ? path : ".", folder_len);
     *slot = e->di_file_nodes.len;
     sp_vec_push(e->arena, &e->di_file_nodes, file);
     return file;

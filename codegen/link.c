@@ -1,11 +1,11 @@
 /* libdevice into the module, only what is called.
  *
  * In: a module with calls of __nv_* functions. Out: their bodies, internal, with every
- * __nvvm_reflect call replaced by a constant. The bitcode is opened lazily and all of its functions
- * become linkonce_odr first: the linker then reads only those that are referenced (1.2 ms; the plain
- * way reads all, 27 ms). LLVM has a pass for __nvvm_reflect of its own, which answers 0 to
- * __CUDA_PREC_SQRT and __CUDA_PREC_DIV, so that __nv_sqrtf and others become approximate; ours runs
- * first and leaves it nothing. */
+ * __nvvm_reflect call replaced by a constant. The bitcode is opened lazily and all of its
+ * functions become linkonce_odr first: the linker then reads only those that are referenced (1.2
+ * ms; the plain way reads all, 27 ms). LLVM has a pass for __nvvm_reflect of its own, which
+ * answers 0 to __CUDA_PREC_SQRT and __CUDA_PREC_DIV, so that __nv_sqrtf and others become
+ * approximate; ours runs first and leaves it nothing. */
 #include <llvm-c/BitReader.h>
 #include <llvm-c/Linker.h>
 #include <string.h>

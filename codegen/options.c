@@ -1,9 +1,9 @@
 /* Compile options by name.
  *
- * In: names with numbers or texts, or the environment. Out: struct cg_options. Everything comes from
- * options.def: a row table with the offset of each field; BOOL and INT are checked against the row's
- * range. One setter per type of option was the alternative; the table gives the command line, the
- * decorator's keywords and the environment one meaning. */
+ * In: names with numbers or texts, or the environment. Out: struct cg_options. Everything
+ * comes from options.def: a row table with the offset of each field; BOOL and INT are checked
+ * against the row's range. One setter per type of option was the alternative; the table gives
+ * the command line, the decorator's keywords and the environment one meaning. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,7 @@ option_bad(const char *name, const char *why, struct sp_diag *diag)
 }
 
 bool
-cg_option_set_int(struct cg_options *options, const char *name, int64_t value,
-                  struct sp_diag *diag)
+cg_option_set_int(struct cg_options *options, const char *name, int64_t value, struct sp_diag *diag)
 {
     const struct option_slot *slot = option_find(name);
     if (!slot)

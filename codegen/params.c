@@ -1,9 +1,10 @@
 /* The parameter area of the artifact.
  *
- * In: the argument types of the request and the machine types of function 0's parameters. Out: the
- * artifact's sp_param rows: per array data, extents and (layout ANY) strides of 8 bytes each, scalars
- * by their machine type, the fault's address last where the target wants one; each at its natural
- * alignment, which is PTX's own rule for .param, so offsets agree with the kernel's parameters. */
+ * In: the argument types of the request and the machine types of function 0's parameters. Out:
+ * the artifact's sp_param rows: per array data, extents and (layout ANY) strides of 8 bytes
+ * each, scalars by their machine type, the fault's address last where the target wants one; each
+ * at its natural alignment, which is PTX's own rule for .param, so offsets agree with the
+ * kernel's parameters. */
 #include "codegen/internal.h"
 
 static uint32_t

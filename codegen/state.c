@@ -1,7 +1,7 @@
 /* What outlives a compilation: target machines, the host's description, libdevice.
  *
- * Target machines cost about 0.3 ms to make and belong to no context, so they are kept in a pool
- * under a lock; a compilation takes one and gives it back. A context per compilation is fresh: kept
+ * Target machines belong to no context and take time to make, so they are kept in a pool under a
+ * lock; a compilation takes one and gives it back. A context per compilation is fresh: kept
  * ones gain 2 % and grow. LLVM's registry of targets is the process's, hence the one pthread_once;
  * nothing else is global. Machines kept per thread were the alternative: they live as long as
  * threads that may never compile again. */

@@ -1,5 +1,5 @@
-/* Blocks of threads on the host: indices, parameters, faults of kernels and functions, cancellation,
- * recursion, atomics. */
+/* Blocks of threads on the host: indices, parameters, faults of kernels and functions,
+ * cancellation, recursion, atomics. */
 #include "tests/codegen/host_run.h"
 #include "tests/codegen/parts.h"
 
@@ -7,43 +7,44 @@ static void
 test_indices(void **state)
 {
     (void)state;
-    /* out[((tz * ny + ty) * nx + tx) * 4 ...] would need arithmetic; each thread adds what it sees. */
-    static const char text[] = "module core\n"
-                               "\n"
-                               "func @0 \"k\" kernel (ptr.global \"out\", i1 \"b\", i16 \"s\", f64 \"d\") {\n"
-                               "b0:\n"
-                               "  %1 = param ptr.global 0\n"
-                               "  %2 = intrin i32 gpu.threadIdx.x\n"
-                               "  %3 = intrin i32 gpu.threadIdx.y\n"
-                               "  %4 = intrin i32 gpu.threadIdx.z\n"
-                               "  %5 = intrin i32 gpu.blockDim.x\n"
-                               "  %6 = intrin i32 gpu.blockDim.y\n"
-                               "  %7 = mul i32 %4, %6\n"
-                               "  %8 = add i32 %7, %3\n"
-                               "  %9 = mul i32 %8, %5\n"
-                               "  %10 = add i32 %9, %2\n"
-                               "  %11 = zext i64 %10\n"
-                               "  %12 = const i64 8\n"
-                               "  %13 = mul i64 %11, %12\n"
-                               "  %14 = ptradd ptr.global %1, %13\n"
-                               "  %15 = intrin i32 gpu.blockIdx.z\n"
-                               "  %16 = intrin i32 gpu.gridDim.y\n"
-                               "  %17 = const i32 1000\n"
-                               "  %18 = mul i32 %15, %17\n"
-                               "  %19 = add i32 %18, %16\n"
-                               "  %20 = add i32 %19, %10\n"
-                               "  %21 = zext i64 %20\n"
-                               "  %22 = param i1 1\n"
-                               "  %23 = param i16 2\n"
-                               "  %24 = param f64 3\n"
-                               "  %25 = sext i64 %23\n"
-                               "  %26 = fptosi.sat i64 %24\n"
-                               "  %27 = add i64 %25, %26\n"
-                               "  %28 = add i64 %27, %21\n"
-                               "  %29 = select i64 %22, %28, %11\n"
-                               "  store align(3) %14, %29\n"
-                               "  ret\n"
-                               "}\n";
+    /* Thread t (of all three dimensions) writes t plus what it sees of sizes and parameters. */
+    static const char text[] =
+        "module core\n"
+        "\n"
+        "func @0 \"k\" kernel (ptr.global \"out\", i1 \"b\", i16 \"s\", f64 \"d\") {\n"
+        "b0:\n"
+        "  %1 = param ptr.global 0\n"
+        "  %2 = intrin i32 gpu.threadIdx.x\n"
+        "  %3 = intrin i32 gpu.threadIdx.y\n"
+        "  %4 = intrin i32 gpu.threadIdx.z\n"
+        "  %5 = intrin i32 gpu.blockDim.x\n"
+        "  %6 = intrin i32 gpu.blockDim.y\n"
+        "  %7 = mul i32 %4, %6\n"
+        "  %8 = add i32 %7, %3\n"
+        "  %9 = mul i32 %8, %5\n"
+        "  %10 = add i32 %9, %2\n"
+        "  %11 = zext i64 %10\n"
+        "  %12 = const i64 8\n"
+        "  %13 = mul i64 %11, %12\n"
+        "  %14 = ptradd ptr.global %1, %13\n"
+        "  %15 = intrin i32 gpu.blockIdx.z\n"
+        "  %16 = intrin i32 gpu.gridDim.y\n"
+        "  %17 = const i32 1000\n"
+        "  %18 = mul i32 %15, %17\n"
+        "  %19 = add i32 %18, %16\n"
+        "  %20 = add i32 %19, %10\n"
+        "  %21 = zext i64 %20\n"
+        "  %22 = param i1 1\n"
+        "  %23 = param i16 2\n"
+        "  %24 = param f64 3\n"
+        "  %25 = sext i64 %23\n"
+        "  %26 = fptosi.sat i64 %24\n"
+        "  %27 = add i64 %25, %26\n"
+        "  %28 = add i64 %27, %21\n"
+        "  %29 = select i64 %22, %28, %11\n"
+        "  store align(3) %14, %29\n"
+        "  ret\n"
+        "}\n";
     struct host_code code = host_load_text(text, 3);
     struct sp_fault fault = {0};
     int64_t out[3 * 4 * 5 + 1] = {[60] = -77};

@@ -6,23 +6,24 @@
 
 #include "tests/codegen/parts.h"
 
-static const char plain_text[] = "module core\n"
-                                 "site 0 OUT_OF_BOUNDS \"x\" 1 !7:8-12\n"
-                                 "\n"
-                                 "func @0 \"f.<locals>.k\" file \"k.py\" line 3 kernel (ptr.global \"x\", i1 \"b\", "
-                                 "f32 \"y\") {\n"
-                                 "b0:\n"
-                                 "  %1 = param ptr.global 0\n"
-                                 "  %2 = param f32 2\n"
-                                 "  %3 = param i1 1\n"
-                                 "  store align(2) %1, %2\n"
-                                 "  br %3, b1, b2\n"
-                                 "b1 (b0):\n"
-                                 "  ret\n"
-                                 "b2 (b0):\n"
-                                 "  %4 = const i64 5\n"
-                                 "  raise site(0) %4\n"
-                                 "}\n";
+static const char plain_text[] =
+    "module core\n"
+    "site 0 OUT_OF_BOUNDS \"x\" 1 !7:8-12\n"
+    "\n"
+    "func @0 \"f.<locals>.k\" file \"k.py\" line 3 kernel (ptr.global \"x\", i1 \"b\", "
+    "f32 \"y\") {\n"
+    "b0:\n"
+    "  %1 = param ptr.global 0\n"
+    "  %2 = param f32 2\n"
+    "  %3 = param i1 1\n"
+    "  store align(2) %1, %2\n"
+    "  br %3, b1, b2\n"
+    "b1 (b0):\n"
+    "  ret\n"
+    "b2 (b0):\n"
+    "  %4 = const i64 5\n"
+    "  raise site(0) %4\n"
+    "}\n";
 
 static const char math_text[] = "module core\n"
                                 "\n"
@@ -256,7 +257,8 @@ test_dumps_and_times(void **state)
         uint32_t seen = 0;
         struct cg_times times = {0};
         begin(&f, plain_text, targets[i]);
-        f.request.dump = (struct cg_dump){cg_dump_mask("decode,opt,emit,llvm,ptx,ssa"), dump, &seen};
+        f.request.dump =
+            (struct cg_dump){cg_dump_mask("decode,opt,emit,llvm,ptx,ssa"), dump, &seen};
         assert_true(cg_compile_core(f.cg, f.core, &f.request, true, &f.artifact, &times, &f.diag));
         assert_int_equal(seen, cg_dump_mask("opt,emit,llvm,ptx"));
         assert_true(times.ns[CG_STAGE_PTX] > 0 && times.ns[CG_STAGE_LLVM] > 0);

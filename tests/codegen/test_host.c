@@ -1,5 +1,5 @@
-/* Host objects run: every operation on edge values against C, threads of a block, faults, cancellation,
- * calls, libm. */
+/* Host objects run: every operation on edge values against C, threads of a block, faults,
+ * cancellation, calls, libm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +12,47 @@
 /* Values as bits; a machine type says how many count. */
 typedef uint64_t bits;
 
-static const int64_t int_edges[] = {0,         1,        -1,        2,         3,          7,
-                                    -7,        31,       63,        100,       127,        128,
-                                    -128,      255,      32767,     -32768,    65535,      INT32_MAX,
-                                    INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, INT64_MIN + 1};
+static const int64_t int_edges[] = {
+    0,     1,         -1,        2,          3,         7,         -7,           31,
+    63,    100,       127,       128,        -128,      255,       32767,        -32768,
+    65535, INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, INT64_MIN + 1};
 static const double float_edges[] = {
-    0.0,   -0.0,    1.0,      -1.0,        0.5,         -0.5,        1.5,    2.5,           -2.5,
-    3.7,   -3.7,    1e-40,    -1e-310,     0x1p-149,    0x1p-1074,   1e10,   127.6,         -128.9,
-    255.5, 65535.7, 32768.0,  2147483647.5, 2147483648.0, -2147483648.0, 4294967295.0, 0x1p63, -0x1p63,
-    0x1p64, 1e30,   -1e300,   0x1.fffffep127, INFINITY, -INFINITY,   NAN,    0x1.fffffffffffffp1023, 0.1,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    3.7,
+    -3.7,
+    1e-40,
+    -1e-310,
+    0x1p-149,
+    0x1p-1074,
+    1e10,
+    127.6,
+    -128.9,
+    255.5,
+    65535.7,
+    32768.0,
+    2147483647.5,
+    2147483648.0,
+    -2147483648.0,
+    4294967295.0,
+    0x1p63,
+    -0x1p63,
+    0x1p64,
+    1e30,
+    -1e300,
+    0x1.fffffep127,
+    INFINITY,
+    -INFINITY,
+    NAN,
+    0x1.fffffffffffffp1023,
+    0.1,
 };
 #define N_INTS (sizeof int_edges / sizeof *int_edges)
 #define N_FLOATS (sizeof float_edges / sizeof *float_edges)
@@ -109,13 +141,13 @@ struct op_case {
 #define INT_CASES(w)                                                                               \
     CASE(add##w, (uint##w##_t)a + (uint##w##_t)b)                                                  \
     CASE(sub##w, (uint##w##_t)a - (uint##w##_t)b)                                                  \
-    CASE(mul##w, (uint64_t)(uint##w##_t)a * (uint##w##_t)b)                                        \
+    CASE(mul##w, (uint64_t)(uint##w##_t)a *(uint##w##_t)b)                                         \
     CASE(sdiv##w, (int##w##_t)a / (int##w##_t)b)                                                   \
     CASE(udiv##w, (uint##w##_t)a / (uint##w##_t)b)                                                 \
     CASE(srem##w, (int##w##_t)a % (int##w##_t)b)                                                   \
     CASE(urem##w, (uint##w##_t)a % (uint##w##_t)b)                                                 \
-    CASE(and##w, a & b)                                                                            \
-    CASE(or##w, a | b)                                                                             \
+    CASE(and##w, a &b)                                                                             \
+    CASE(or ##w, a | b)                                                                            \
     CASE(xor##w, a ^ b)                                                                            \
     CASE(shl##w, (uint64_t)(uint##w##_t)a << b)                                                    \
     CASE(lshr##w, (uint##w##_t)a >> b)                                                             \
@@ -207,8 +239,14 @@ CASE(choose, a & 1 ? b : c)
 CASE(sin64, of_f64(sin(as_f64(a))))
 CASE(pow32, of_f32(powf(as_f32(a), as_f32(b))))
 
-#define INT_ROW(name, w, ok) {#name " i" #w, {"i" #w, "i" #w}, "i" #w, name##w, ok}
-#define ICMP_ROW(name, w) {"icmp i1 " #name, {"i" #w, "i" #w}, "i1", name##w, NULL}
+#define INT_ROW(name, w, ok)                                                                       \
+    {                                                                                              \
+#name " i" #w, {"i" #w, "i" #w }, "i" #w, name##w, ok                                      \
+    }
+#define ICMP_ROW(name, w)                                                                          \
+    {                                                                                              \
+        "icmp i1 " #name, {"i" #w, "i" #w}, "i1", name##w, NULL                                    \
+    }
 #define INT_ROWS(w)                                                                                \
     INT_ROW(add, w, NULL), INT_ROW(sub, w, NULL), INT_ROW(mul, w, NULL),                           \
         INT_ROW(sdiv, w, divides##w), INT_ROW(udiv, w, divides##w), INT_ROW(srem, w, divides##w),  \
@@ -225,10 +263,21 @@ CASE(pow32, of_f32(powf(as_f32(a), as_f32(b))))
         {"fptosi.sat i" #w, {"f64"}, "i" #w, fptosi64_##w, NULL},                                  \
         {"fptosi.sat i" #w, {"f32"}, "i" #w, fptosi32_##w, NULL},                                  \
         {"fptoui.sat i" #w, {"f64"}, "i" #w, fptoui64_##w, NULL},                                  \
-        {"fptoui.sat i" #w, {"f32"}, "i" #w, fptoui32_##w, NULL}
-#define F2_ROW(name, w) {#name " f" #w, {"f" #w, "f" #w}, "f" #w, name##w, NULL}
-#define F1_ROW(name, w) {#name " f" #w, {"f" #w}, "f" #w, name##w, NULL}
-#define FCMP_ROW(name, w) {"fcmp i1 " #name, {"f" #w, "f" #w}, "i1", name##w, NULL}
+    {                                                                                              \
+        "fptoui.sat i" #w, {"f32"}, "i" #w, fptoui32_##w, NULL                                     \
+    }
+#define F2_ROW(name, w)                                                                            \
+    {                                                                                              \
+#name " f" #w, {"f" #w, "f" #w }, "f" #w, name##w, NULL                                    \
+    }
+#define F1_ROW(name, w)                                                                            \
+    {                                                                                              \
+#name " f" #w, {"f" #w }, "f" #w, name##w, NULL                                            \
+    }
+#define FCMP_ROW(name, w)                                                                          \
+    {                                                                                              \
+        "fcmp i1 " #name, {"f" #w, "f" #w}, "i1", name##w, NULL                                    \
+    }
 #define FLOAT_ROWS(w)                                                                              \
     F2_ROW(fadd, w), F2_ROW(fsub, w), F2_ROW(fmul, w), F2_ROW(fdiv, w), F1_ROW(fneg, w),           \
         {"fma f" #w, {"f" #w, "f" #w, "f" #w}, "f" #w, fma##w, NULL}, F1_ROW(fsqrt, w),            \
@@ -273,8 +322,8 @@ op_text(const struct op_case *row)
                       "gpu.threadIdx.x\n  %2 = zext i64 %1\n");
     unsigned next = 3, values[3], n = 0;
     for (; n < 3 && row->types[n]; n++) {
-        sp_str_printf(&text, "  %%%u = param ptr.global %u\n  %%%u = const i64 %u\n", next, n, next + 1,
-                      type_bytes(row->types[n]));
+        sp_str_printf(&text, "  %%%u = param ptr.global %u\n  %%%u = const i64 %u\n", next, n,
+                      next + 1, type_bytes(row->types[n]));
         sp_str_printf(&text, "  %%%u = mul i64 %%2, %%%u\n  %%%u = ptradd ptr.global %%%u, %%%u\n",
                       next + 2, next + 1, next + 3, next, next + 2);
         sp_str_printf(&text, "  %%%u = load %s align(%u) %%%u\n", next + 4, row->types[n],
@@ -285,10 +334,10 @@ op_text(const struct op_case *row)
     sp_str_printf(&text, "  %%%u = %s", next, row->op);
     for (unsigned i = 0; i < n; i++)
         sp_str_printf(&text, "%s%%%u", i ? ", " : " ", values[i]);
-    sp_str_printf(&text, "\n  %%%u = param ptr.global 3\n  %%%u = const i64 %u\n", next + 1, next + 2,
-                  type_bytes(row->out));
-    sp_str_printf(&text, "  %%%u = mul i64 %%2, %%%u\n  %%%u = ptradd ptr.global %%%u, %%%u\n", next + 3,
-                  next + 2, next + 4, next + 1, next + 3);
+    sp_str_printf(&text, "\n  %%%u = param ptr.global 3\n  %%%u = const i64 %u\n", next + 1,
+                  next + 2, type_bytes(row->out));
+    sp_str_printf(&text, "  %%%u = mul i64 %%2, %%%u\n  %%%u = ptradd ptr.global %%%u, %%%u\n",
+                  next + 3, next + 2, next + 4, next + 1, next + 3);
     sp_str_printf(&text, "  store align(%u) %%%u, %%%u\n  ret\n}\n", log2_bytes(row->out), next + 4,
                   next);
     char *taken = sp_str_take(&text);
@@ -335,7 +384,8 @@ run_case(const struct op_case *row, int opt_level)
     char *text = op_text(row);
     struct host_code code = host_load_text(text, opt_level);
     struct sp_fault fault = {0};
-    struct sp_block block = {.grid_dim = {1, 1, 1}, .block_dim = {(uint32_t)n, 1, 1}, .fault = &fault};
+    struct sp_block block = {
+        .grid_dim = {1, 1, 1}, .block_dim = {(uint32_t)n, 1, 1}, .fault = &fault};
     void *params[4] = {memory[0], memory[1], memory[2], memory[3]};
     code.entry(&block, params);
     for (size_t i = 0; i < n; i++) {

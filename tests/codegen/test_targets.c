@@ -113,7 +113,8 @@ test_target_names(void **state)
     assert_int_equal(arch.sm, 90);
     assert_true(cg_target_parse("host", &arch, &diag));
     assert_int_equal(arch.sm, 0);
-    static const char *const bad[] = {"", "sm_", "sm_70", "sm_90x", "sm_99999999999", "gfx90a", "sm_-90"};
+    static const char *const bad[] = {"",       "sm_",   "sm_70", "sm_90x", "sm_99999999999",
+                                      "gfx90a", "sm_-90"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(cg_target_parse(bad[i], &arch, &diag));
         expect(SP_E_BAD_TARGET, "known are sm_75, sm_80");
@@ -127,7 +128,8 @@ test_target_capability(void **state)
     struct cg_arch arch;
     static const struct {
         int major, minor, sm;
-    } rows[] = {{7, 5, 75}, {8, 6, 86}, {9, 0, 90}, {10, 0, 100}, {12, 1, 121}, {13, 0, 121}, {8, 4, 80}};
+    } rows[] = {{7, 5, 75},   {8, 6, 86},   {9, 0, 90}, {10, 0, 100},
+                {12, 1, 121}, {13, 0, 121}, {8, 4, 80}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         assert_true(cg_target_for_capability(rows[i].major, rows[i].minor, &arch, &diag));
         assert_int_equal(arch.sm, rows[i].sm);

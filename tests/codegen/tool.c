@@ -1,7 +1,7 @@
 /* cg-tool: CORE text in; PTX, LLVM IR, assembly or an object out. For goldens and experiments.
  *
- *     test_codegen tool [--target sm_90] [--emit opt|emit|llvm|ptx|object|params|times] [--signature TEXT]
- *                       [--ptx-cap N] [--NAME=VALUE] [--no-opt] FILE
+ *     test_codegen tool [--target sm_90] [--emit opt|emit|llvm|ptx|object|params|times]
+ *                       [--signature TEXT] [--ptx-cap N] [--NAME=VALUE] [--no-opt] FILE
  *
  * Lines that begin with `;` are notes (RUN and CHECK lines) and are blanked. Exit status 1 and the
  * diagnostic on stderr if the compiler says no. */
@@ -105,8 +105,8 @@ tool_compile(struct tool *t, const char *text, struct sp_diag *diag)
     struct artifact *artifact = NULL;
     struct ir_argtype *args;
     t->request.dump = (struct cg_dump){cg_dump_mask(t->emit), tool_dump, NULL};
-    bool ok = cg_target_parse(t->target, &t->request.arch, diag) &&
-              ir_parse(text, &arena, &core, diag);
+    bool ok =
+        cg_target_parse(t->target, &t->request.arch, diag) && ir_parse(text, &arena, &core, diag);
     if (ok && t->signature) {
         ok = ir_signature_parse(t->signature, &arena, &args, &t->request.n_args, diag);
         t->request.args = args;
