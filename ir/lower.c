@@ -1,13 +1,14 @@
 /* lower: a typed PY module becomes a CORE module.
  *
- * In: the instances of inference, with a cell (type, constant) per value. Out: one CORE function per
- * live instance, the kernel first, of machine types and core operations only; and which arguments the
- * kernel may write. Only live blocks and edges are lowered. Per instance:
+ * In: the instances of inference, with a cell (type, constant) per value. Out: one CORE function
+ * per live instance, the kernel first, of machine types and core operations only; and which
+ * arguments the kernel may write. Only live blocks and edges are lowered. Per instance:
  *
  *   1. a CORE block per live PY block, and a phi per part of each PY phi;
- *   2. every instruction in reverse post-order, so that operands come before their uses; a value with
- *      a constant cell makes no code, its constant is made where it is used; bounds checks and loops
- *      of lowering's own split blocks, so that a PY block ends in another CORE block than it began;
+ *   2. every instruction in reverse post-order, so that operands come before their uses; a value
+ *      with a constant cell makes no code, its constant is made where it is used; bounds checks and
+ *      loops of lowering's own split blocks, so that a PY block ends in another CORE block than it
+ *      began;
  *   3. terminators: at a block's end the values for its successors' phis are converted to the phis'
  *      types, then the jump is made; last the phis get their operands in the order of the edges.
  *
@@ -16,8 +17,8 @@
  *     b1: %4 = phi [f32 0.0 from b0] [%8 from b2]
  *
  * A variable that has no value on a path reads 0. Converting at the join itself (one conversion per
- * phi) is impossible, for the operands' types differ; converting where a value is made would convert
- * on paths that do not need it.
+ * phi) is impossible, for the operands' types differ; converting where a value is made would
+ * convert on paths that do not need it.
  *
  * Needs: inference's result, without errors. Keeps: the PY module. */
 #include "ir/lower.h"

@@ -1,9 +1,10 @@
 /* lower_arith: Python's operators and comparisons on numbers.
  *
- * In: BIN, UN and CMP instructions with their cells. Out: straight-line core operations (only a power
- * of integers by a run-time exponent makes a loop). Which types and which of the functions below:
- * arith.def, through ir_bin_type. Everything is defined, so dangerous operands are replaced before the
- * operation and results after it, both by selects; constants fold these away (lower_emit).
+ * In: BIN, UN and CMP instructions with their cells. Out: straight-line core operations (only a
+ * power of integers by a run-time exponent makes a loop). Which types and which of the functions
+ * below: arith.def, through ir_bin_type. Everything is defined, so dangerous operands are replaced
+ * before the operation and results after it, both by selects; constants fold these away
+ * (lower_emit).
  *
  *     a // b  ->  %z = icmp.eq b, 0     %m = icmp.eq b, -1    %d = select (or %z, %m), 1, b
  *     (int)       %q = sdiv a, %d       %r = srem a, %d
@@ -40,7 +41,8 @@ arith_safe_divisor(struct lower *l, ir_ref b, ir_type type, ir_ref *zero_out, ir
     return lower_select(l, special, lower_int(l, machine, 1), b);
 }
 
-/* Whether rounding toward zero and rounding down differ: remainder not 0, of the other sign than b. */
+/* Whether rounding toward zero and rounding down differ: remainder not 0, of the other sign than b.
+ * */
 static ir_ref
 arith_rounds_up(struct lower *l, ir_ref remainder, ir_ref b)
 {
@@ -163,8 +165,8 @@ arith_shr(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
 
 /* ---- Powers ---- */
 
-/* x ** k, k > 0: the bits of k behind its highest one, from the left: square, and times x for a one.
- * So x**3 = (x*x)*x, x**6 = (x**3)*(x**3). */
+/* x ** k, k > 0: the bits of k behind its highest one, from the left: square, and times x for a
+ * one. So x**3 = (x*x)*x, x**6 = (x**3)*(x**3). */
 static ir_ref
 arith_product(struct lower *l, enum ir_op mul, ir_ref x, uint64_t k)
 {
@@ -259,7 +261,8 @@ arith_is_product(struct lower *l, ir_ref py, ir_type type, struct lower_product 
     return product_out->a != 0;
 }
 
-/* a + b, or a - b. docs/semantics.md, "fma": the left operand's product first, else the right one's. */
+/* a + b, or a - b. docs/semantics.md, "fma": the left operand's product first, else the right
+ * one's. */
 static ir_ref
 arith_float_sum(struct lower *l, ir_ref py, ir_ref a, ir_ref b, ir_type type, bool minus)
 {
@@ -399,7 +402,8 @@ arith_compare_scalars(struct lower *l, enum ir_cmpop op, struct lower_value a, s
     return lower_icmp(l, (enum ir_icmp)(is_unsigned ? uicmps : sicmps)[op], x, y);
 }
 
-/* Tuples, from the right: equal where all elements are; less where the first that differ are less. */
+/* Tuples, from the right: equal where all elements are; less where the first that differ are less.
+ * */
 static ir_ref
 arith_compare_tuples(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lower_value b)
 {

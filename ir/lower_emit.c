@@ -1,9 +1,9 @@
 /* lower_emit: adds CORE instructions for the rest of lowering, folding constants on the way.
  *
- * In: an operation and its operands. Out: the value, which is an existing one where the operands are
- * constants or the operation does nothing. Folding here is what lowering itself needs to write its
- * general sequences only once (a guarded division by a constant loses its guards); everything else
- * is ir_opt_simplify's.
+ * In: an operation and its operands. Out: the value, which is an existing one where the operands
+ * are constants or the operation does nothing. Folding here is what lowering itself needs to write
+ * its general sequences only once (a guarded division by a constant loses its guards); everything
+ * else is ir_opt_simplify's.
  *
  * Constants are kept once per function at the head of its entry, where they dominate every use: the
  * alternative, a constant at each use, makes functions longer and needs a pass to merge them.

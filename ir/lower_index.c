@@ -1,15 +1,17 @@
 /* lower_index: elements and attributes of arrays, elements of tuples.
  *
- * In: ITEM, SETITEM, ATTR and calls of atomics with their cells. Out: address arithmetic in 64 bits, loads, stores, atomics;
- * for tuples selects among their parts. A negative index counts from the end; the select for that is
- * left out where the index surely is not negative. C and F arrays have no strides: their elements are
- * numbered by Horner's rule, which needs one multiplication fewer per axis than strides made of
- * extents, and leaves the form (i * n + j) that later passes narrow.
+ * In: ITEM, SETITEM, ATTR and calls of atomics with their cells. Out: address arithmetic in 64
+ * bits, loads, stores, atomics; for tuples selects among their parts. A negative index counts from
+ * the end; the select for that is left out where the index surely is not negative. C and F arrays
+ * have no strides: their elements are numbered by Horner's rule, which needs one multiplication
+ * fewer per axis than strides made of extents, and leaves the form (i * n + j) that later passes
+ * narrow.
  *
  *     x[i, j] of float32[:, ::1]  ->  %k = add (mul i, %n1), j
  *                                     load f32 (ptradd %x, (mul %k, 4)) imm 2
  *     x[-1]                       ->  %k = add -1, %n0
- *     with options.bounds         ->  br (icmp.ult i, %n0), go on, raise OUT_OF_BOUNDS i, axis, rank, shape...
+ *     with options.bounds         ->  br (icmp.ult i, %n0), go on, raise
+ *                                     raise OUT_OF_BOUNDS i, axis, rank, shape...
  *
  * bool elements are bytes: not 0 is True, and 0 or 1 is stored. */
 #include "ir/lower.h"
@@ -210,8 +212,8 @@ lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op, enum ir_atomic f
 
 /* ---- Elements of tuples ---- */
 
-/* A run-time index: a chain of selects that ends with the last element, which therefore also answers
- * an index outside the tuple where bounds are not checked. */
+/* A run-time index: a chain of selects that ends with the last element, which therefore also
+ * answers an index outside the tuple where bounds are not checked. */
 static struct lower_value
 index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_py)
 {

@@ -32,7 +32,8 @@ lower_sreg(struct lower *l, enum ir_intrin id)
     return lower_cast(l, IR_ZEXT, IR_T_I64, narrow);
 }
 
-/* No product here reaches 2^63: a grid has fewer than 2^31 blocks of at most 2^10 threads along x. */
+/* No product here reaches 2^63: a grid has fewer than 2^31 blocks of at most 2^10 threads along x.
+ * */
 static struct lower_value
 intrin_grid(struct lower *l, ir_ref py, enum ir_intrin id)
 {

@@ -1,26 +1,29 @@
 /* lower_loop: range() and iteration over it.
  *
  * In: RANGE calls, ITER, VALUE, NEXT (MORE is a part of the state). Out: an iterator is the state
- * (cur, alive, lim, step): cur is the value, alive says whether it exists, lim decides whether another
- * one follows. For a positive step (a negative one is the mirror image):
+ * (cur, alive, lim, step): cur is the value, alive says whether it exists, lim decides whether
+ * another one follows. For a positive step (a negative one is the mirror image):
  *
  *     alive  = start < stop
  *     lim    = stop - step, saturated at the smallest int64
  *     alive' = cur < lim          cur' = cur + step
  *
- * Proof. In exact arithmetic, cur + step < stop if and only if cur < stop - step. If stop - step does
- * not fit, it is below the smallest int64, hence not above any cur; the saturated lim gives the same
- * answer, since no cur is below the smallest int64. So alive' is exact without computing cur + step,
- * which may overflow only when alive' is false, and then nobody reads it: add.nsw is allowed. For step
- * 1 the saturation can be left out: stop - 1 does not fit only for the smallest stop, for which alive is
- * false from the start and NEXT is never executed. A stop that is not negative needs none either.
+ * Proof. In exact arithmetic, cur + step < stop if and only if cur < stop - step. If stop - step
+ * does not fit, it is below the smallest int64, hence not above any cur; the saturated lim gives
+ * the same answer, since no cur is below the smallest int64. So alive' is exact without computing
+ * cur + step, which may overflow only when alive' is false, and then nobody reads it: add.nsw is
+ * allowed. For step 1 the saturation can be left out: stop - 1 does not fit only for the smallest
+ * stop, for which alive is false from the start and NEXT is never executed. A stop that is not
+ * negative needs none either.
  *
  *     for i in range(n)  ->  entry:  %lim = sub n, 1      %go = icmp.slt 0, n
- *                            head:   %cur = phi 0, %cur2  %alive = phi %go, %go2   br %alive, body, exit
+ *                            head:   %cur = phi 0, %cur2  %alive = phi %go, %go2
+ *                                    br %alive, body, exit
  *                            body:   %go2 = icmp.slt %cur, %lim   %cur2 = add.nsw %cur, 1
  *
- * After loop rotation that is one comparison and one addition per round, as in C. Lost: a trip count,
- * which needs a division for a run-time step; testing cur < stop, which is wrong near the ends. */
+ * After loop rotation that is one comparison and one addition per round, as in C. Lost: a trip
+ * count, which needs a division for a run-time step; testing cur < stop, which is wrong near the
+ * ends. */
 #include "ir/lower.h"
 
 #include <assert.h>
@@ -109,8 +112,9 @@ lower_next(struct lower *l, ir_ref py)
     return lower_value_new(l, type, 4, (ir_ref[]){next, alive, lim, step});
 }
 
-/* Whether every state that reaches the phi began at a start that is not negative; steps are positive.
- * A state that has not been lowered yet can only be a later round of this loop, or is not known. */
+/* Whether every state that reaches the phi began at a start that is not negative; steps are
+ * positive. A state that has not been lowered yet can only be a later round of this loop, or is not
+ * known. */
 static bool
 loop_starts_nonneg(struct lower *l, ir_ref py, ir_ref phi, unsigned depth)
 {

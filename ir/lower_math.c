@@ -1,8 +1,9 @@
-/* lower_math: functions of `math` that are sequences of core operations, and floor division of floats.
+/* lower_math: functions of `math` that are sequences of core operations, and floor division of
+ * floats.
  *
- * In: calls with their cells. Out: straight-line code, bit for bit what CPython's or NumPy's function
- * gives (in float32: the same definition in float32). Sources: the definitions in the documentation of
- * Python's math module and of np.floor_divide and np.remainder, IEEE 754 formats.
+ * In: calls with their cells. Out: straight-line code, bit for bit what CPython's or NumPy's
+ * function gives (in float32: the same definition in float32). Sources: the definitions in the
+ * documentation of Python's math module and of np.floor_divide and np.remainder, IEEE 754 formats.
  *
  *     a // b, a % b   from fmod(a, b), moved to the sign of b; the quotient (a - mod) / b snapped
  *     math.frexp(x)   the exponent's bits, after scaling subnormals
@@ -216,8 +217,8 @@ math_gcd(struct lower *l, ir_ref py, ir_type type)
 }
 
 /* A 64-bit n below 2^64 has a double square root within 1 of the exact one: both n's rounding (a
- * relative 2^-53) and the root's own change a root below 2^32 by less than 2^-20. The root is limited
- * so that its square fits. */
+ * relative 2^-53) and the root's own change a root below 2^32 by less than 2^-20. The root is
+ * limited so that its square fits. */
 static struct lower_value
 math_isqrt(struct lower *l, struct lower_value x, ir_type type)
 {

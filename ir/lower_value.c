@@ -12,8 +12,8 @@
  *     float32 -> int16    fptosi.sat i16 %x
  *     (int, float32) -> (float32, float32)    sitofp f32 %0, %1
  *
- * The alternative, aggregates in CORE and a pass that splits them, lost: every pass and both emitters
- * would have to know aggregates. */
+ * The alternative, aggregates in CORE and a pass that splits them, lost: every pass and both
+ * emitters would have to know aggregates. */
 #include "ir/lower.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* lower_tool: IR text of phase PY in, CORE text out, for the golden tests of lowering: parse, infer,
- * lower, verify, print, and which arguments may be written.
+/* lower_tool: IR text of phase PY in, CORE text out, for the golden tests of lowering: parse,
+ * infer, lower, verify, print, and which arguments may be written.
  *
  *     lower_tool [-fma] [-bounds] [-poll] SIGNATURE FILE | -
  *

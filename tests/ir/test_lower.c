@@ -22,7 +22,8 @@ double_bits(double d)
 
 /* ---- Loops ---- */
 
-/* for i in range(start, stop, step): out[0] += 1; out[1] = i. `step` is a constant or the parameter. */
+/* for i in range(start, stop, step): out[0] += 1; out[1] = i. `step` is a constant or the
+ * parameter. */
 static void
 check_range(int64_t start, int64_t stop, int64_t step, bool constant_step, uint64_t count,
             int64_t last)
@@ -303,7 +304,8 @@ test_tuple_index(void **state)
 
 /* ---- Flow and joins ---- */
 
-/* if n: a = 1 else: a = x[0] (float32), undefined on a third path; tuples and array layouts join too. */
+/* if n: a = 1 else: a = x[0] (float32), undefined on a third path; tuples and array layouts join
+ * too. */
 static void
 test_joins(void **state)
 {

@@ -1,5 +1,5 @@
-/* Operators on all pairs of types over edge values, against tables made by Python's ints and NumPy's
- * floats (write_lower_tables.py). GPUJIT_ROWS="OP A B" prints the results behind a row. */
+/* Operators on all pairs of types over edge values, against tables made by Python's ints and
+ * NumPy's floats (write_lower_tables.py). GPUJIT_ROWS="OP A B" prints the results behind a row. */
 #include "tests/support/check.h"
 
 #include "tests/ir/lowered.h"

@@ -1,5 +1,5 @@
-/* Intrinsics made of core operations over edge values, against tables made by Python's math and NumPy
- * (write_lower_functions.py). GPUJIT_ROWS="CALL|A|B" prints the results behind a row. */
+/* Intrinsics made of core operations over edge values, against tables made by Python's math and
+ * NumPy (write_lower_functions.py). GPUJIT_ROWS="CALL|A|B" prints the results behind a row. */
 #include "tests/support/check.h"
 
 #include "tests/ir/lowered.h"
