@@ -202,6 +202,8 @@ arg_get_rare(struct pm_kernel *kernel, const struct pm_reading *reading, struct 
     }
     if (PyList_Check(value) || PyTuple_Check(value) || PyDict_Check(value) || PyUnicode_Check(value))
         return arg_fail_type(kernel, reading, index, value);
+    if (kernel->state->generic && PyObject_TypeCheck(value, kernel->state->generic))
+        return arg_fail_type(kernel, reading, index, value);
     found = arg_get_foreign(kernel, reading, dev, index, value, arg);
     return found ? found == 1 : arg_fail_type(kernel, reading, index, value);
 }

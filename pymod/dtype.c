@@ -225,11 +225,14 @@ pm_numpy_look(struct pm_state *state)
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
     PyObject *numpy = PyDict_GetItemString(modules, "numpy");
     PyObject *ndarray = numpy ? PyObject_GetAttrString(numpy, "ndarray") : NULL;
-    if (!ndarray) { /* not imported, or only half */
+    PyObject *generic = ndarray ? PyObject_GetAttrString(numpy, "generic") : NULL;
+    if (!generic) { /* not imported, or only half */
         PyErr_Clear();
+        Py_XDECREF(ndarray);
         return;
     }
     state->ndarray = (PyTypeObject *)ndarray;
+    state->generic = (PyTypeObject *)generic;
     for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++) {
         if (!dtype_is_element(scalar) || state->n_numpy_types == PM_N_NUMPY_TYPES - 2)
             continue;

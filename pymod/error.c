@@ -55,6 +55,8 @@ error_source_line(void *context, const char *file, int32_t line, struct sp_str *
         linecache ? PyObject_CallMethod(linecache, "getline", "si", file, (int)line) : NULL;
     Py_ssize_t len = 0;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
+    while (utf8 && len > 0 && (utf8[len - 1] == '\n' || utf8[len - 1] == '\r'))
+        len--;
     if (utf8)
         sp_str_add_n(out, utf8, (size_t)len);
     PyErr_Clear();

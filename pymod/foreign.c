@@ -78,8 +78,10 @@ foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
     foreign->view.rank = (uint8_t)buffer->ndim;
     for (int i = 0; i < buffer->ndim; i++) {
         foreign->view.shape[i] = buffer->shape[i];
-        foreign->view.strides[i] = buffer->strides[i];
+        foreign->view.strides[i] = buffer->strides ? buffer->strides[i] : 0;
     }
+    if (!buffer->strides && !pm_view_contiguous(&foreign->view, false))
+        return foreign_fail(state, what, "its shape is too large");
     return foreign_finish(state, what, foreign);
 }
 

@@ -293,7 +293,6 @@ static PyMemberDef kernel_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, (void *)"A function for the GPU: kernel[grid, block](arguments)."},
     {Py_tp_new, kernel_new},
     {Py_tp_call, kernel_call},
     {Py_tp_repr, kernel_repr},

@@ -6,7 +6,9 @@
 #ifndef PM_PM_H
 #define PM_PM_H
 
+#ifndef Py_LIMITED_API
 #define Py_LIMITED_API 0x030b0000
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
@@ -47,7 +49,7 @@ struct pm_state {
         PyTypeObject *type;
         ir_type scalar;
     } numpy_types[PM_N_NUMPY_TYPES];
-    PyTypeObject *ndarray;
+    PyTypeObject *ndarray, *generic;
 
     PyObject *s_array_interface, *s_cuda_array_interface, *s_dlpack, *s_dlpack_device, *s_stream;
 };
