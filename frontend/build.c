@@ -314,6 +314,18 @@ build_null(struct build *b)
     build_push(b, b->null);
 }
 
+/* `a[i] += v`: the value is what was read from the same place, changed in place. */
+static bool
+build_is_augmented(const struct build *b, ir_ref object, ir_ref key, ir_ref value)
+{
+    const struct ir_insn *insn = ir_insn(b->func, value);
+    if (insn->op != IR_BIN || !(insn->imm & IR_INPLACE))
+        return false;
+    ir_ref old = ir_arg(b->func, value, 0);
+    return ir_insn(b->func, old)->op == IR_ITEM && ir_arg(b->func, old, 0) == object &&
+           ir_arg(b->func, old, 1) == key;
+}
+
 static void
 build_set(struct build *b, const struct fe_insn *insn)
 {
@@ -325,7 +337,10 @@ build_set(struct build *b, const struct fe_insn *insn)
         return;
     }
     ir_ref key = build_pop_device(b), object = build_pop_device(b), value = build_pop_device(b);
-    build_add(b, IR_SETITEM, 0, 3, (ir_ref[]){object, key, value});
+    if (b->failed)
+        return;
+    uint32_t imm = build_is_augmented(b, object, key, value) ? IR_INPLACE : 0;
+    build_add(b, IR_SETITEM, imm, 3, (ir_ref[]){object, key, value});
 }
 
 static void
