@@ -9,8 +9,8 @@
  *     math.floor(x)    ->  fptosi.sat i64 (ffloor x)
  *     round(x, 2)      ->  fdiv (frint (fmul x, 100.0)), 100.0
  *
- * min and max of three or more arguments whose types differ choose among the arguments as they are,
- * not among converted ones: 2**53 + 1 and 2.0**53 differ by order alone. */
+ * min and max of integers of different types choose among the arguments as they are, not among
+ * converted ones: gpu.int8(5) is less than 300, though int8(300) is 44. */
 #include "ir/lower.h"
 
 #include <assert.h>
@@ -67,7 +67,6 @@ intrin_abs(struct lower *l, ir_ref py)
 }
 
 struct intrin_choice {
-    uint32_t n;
     const struct lower_value *args;
     ir_ref *taken; /* argument k (1 and up) replaced the best of those before */
     bool same_types;
@@ -87,6 +86,7 @@ intrin_beats(struct lower *l, const struct intrin_choice *choice, enum ir_cmpop 
     return r;
 }
 
+/* Where the result is a float all arguments convert first, which keeps their order. */
 static struct lower_value
 intrin_minmax(struct lower *l, ir_ref py, enum ir_intrin id)
 {
@@ -98,16 +98,19 @@ intrin_minmax(struct lower *l, ir_ref py, enum ir_intrin id)
     if (one)
         n = lower_info(l, tuple.type)->n_elems;
     struct lower_value *args = SP_NEW_N(l->core->arena, struct lower_value, n);
-    struct intrin_choice choice = {n, args, SP_NEW_N(l->core->arena, ir_ref, n), true, {0, 0, 0}};
+    struct intrin_choice choice = {args, SP_NEW_N(l->core->arena, ir_ref, n), true, {0, 0, 0}};
     for (uint32_t k = 0; k < n; k++) {
         args[k] = one ? lower_elem(l, tuple, k) : lower_get(l, lower_arg(l, py, k));
+        if (ir_is_float(type))
+            args[k] = lower_convert(l, args[k], type);
         choice.same_types &= args[k].type == args[0].type;
     }
     choice.best = args[0];
     ir_ref result = lower_convert(l, args[0], type).parts[0];
     for (uint32_t k = 1; k < n; k++) {
         choice.taken[k] = intrin_beats(l, &choice, op, args[k], k);
-        result = lower_select(l, choice.taken[k], lower_convert(l, args[k], type).parts[0], result);
+        ir_ref x = lower_convert(l, args[k], type).parts[0];
+        result = lower_select(l, choice.taken[k], x, result);
         if (choice.same_types)
             choice.best = lower_scalar(l, type, result);
     }

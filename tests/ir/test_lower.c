@@ -302,6 +302,29 @@ test_tuple_index(void **state)
     }
 }
 
+/* min and max order what the arguments are, not what they convert to on the way. */
+static void
+test_min_of_three_types(void **state)
+{
+    (void)state;
+    static const char source[] =
+        HEAD "(\"n\", \"x\", \"y\", \"out\") {\nb0:\n  %1 = param 0\n  %2 = param 1\n"
+             "  %3 = param 2\n  %4 = param 3\n  %5 = const intrin builtins.min\n"
+             "  %6 = call %5, %1, %2, %3\n  %7 = const 0\n  setitem %4, %7, %6\n"
+             "  %8 = const intrin builtins.max\n  %9 = tuple %2, %1, %3\n  %10 = call %8, %9\n"
+             "  %11 = const 1\n  setitem %4, %11, %10\n" END;
+    struct lowered t;
+    double out[2];
+    float x = 16777216;
+    uint32_t x_bits;
+    memcpy(&x_bits, &x, 4);
+    lowered_start(&t, source, "int32, float32, float64, float64[::1]", plain);
+    lowered_run(&t, (uint64_t[]){16777217, x_bits, double_bits(16777216.5), P(out), 2});
+    assert_true(out[0] == 16777216.0);
+    assert_true(out[1] == 16777217.0);
+    lowered_end(&t);
+}
+
 /* ---- Flow and joins ---- */
 
 /* if n: a = 1 else: a = x[0] (float32), undefined on a third path; tuples and array layouts join
