@@ -3,9 +3,9 @@
  * In: a verified CORE module (edges and phis as ir.h says, effects filled). Out: an LLVM
  * module in `e->module` with one function per CORE function, internal but for the entry, which
  * the target makes. SSA maps to SSA, so emission is one pass over the blocks in reverse
- * post-order and a second one that fills phis; unreachable blocks are not emitted. Calls of functions
- * that may raise split their block where the target tells callers by a status, which is why a
- * CORE block has a first and a last LLVM block. Emitting text and parsing it was the
+ * post-order and a second one that fills phis; unreachable blocks are not emitted. Calls of
+ * functions that may raise split their block where the target tells callers by a status, which is
+ * why a CORE block has a first and a last LLVM block. Emitting text and parsing it was the
  * alternative: easier to read, but LLVM's parser would do the same work again. */
 #include <string.h>
 

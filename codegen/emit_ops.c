@@ -159,12 +159,20 @@ ops_bitcast(struct cg_emit *e, LLVMValueRef a, ir_type from, ir_type to)
     bool from_ptr = from >= IR_T_PTR, to_ptr = to >= IR_T_PTR;
     if (e->types[from] == type)
         return a;
-    if (from_ptr && to_ptr)
-        return LLVMBuildAddrSpaceCast(e->builder, a, type, "");
-    if (from_ptr)
-        return LLVMBuildPtrToInt(e->builder, a, type, "");
-    if (to_ptr)
+    if (from_ptr && to_ptr) {
+        /* One of the two must be the generic space; NVPTX has no other casts. */
+        bool generic = from == IR_T_PTR || to == IR_T_PTR;
+        return generic ? LLVMBuildAddrSpaceCast(e->builder, a, type, "") : NULL;
+    }
+    if (from_ptr) {
+        a = LLVMBuildPtrToInt(e->builder, a, e->types[IR_T_I64], "");
+        return to == IR_T_F64 ? LLVMBuildBitCast(e->builder, a, type, "") : a;
+    }
+    if (to_ptr) {
+        if (from == IR_T_F64)
+            a = LLVMBuildBitCast(e->builder, a, e->types[IR_T_I64], "");
         return LLVMBuildIntToPtr(e->builder, a, type, "");
+    }
     return LLVMBuildBitCast(e->builder, a, type, "");
 }
 
@@ -191,6 +199,8 @@ ops_store(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef address, L
 static LLVMValueRef
 ops_atomic(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args)
 {
+    if (insn->type == IR_T_I1)
+        return NULL;
     LLVMAtomicRMWBinOp op =
         insn->imm == IR_ATOMIC_FADD ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
     /* The host's one scope is the system's. */
@@ -470,5 +480,5 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
     default: break;
     }
     e->values[ref] = ops_simple(e, insn, from, args);
-    return e->values[ref] || ops_bad(e, ref, "an operation of the wrong phase");
+    return e->values[ref] || ops_bad(e, ref, "an operation that no target has");
 }

@@ -28,7 +28,6 @@ struct cg_library {
     char *path;
     char *data;
     size_t size_B;
-    struct sp_digest digest;
 };
 
 struct cg_state {

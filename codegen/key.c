@@ -2,7 +2,7 @@
  *
  * In: a request. Out: a digest of everything that decides the artifact's bytes: the PY module's own
  * content hash, argument types, keyed options, target, the driver's PTX limit, compiler and LLVM
- * versions, libdevice's content or the host's processor. Options that only keep texts or check
+ * versions, libdevice's file or the host's processor. Options that only keep texts or check
  * (keyed 0) stay out. */
 #include <elf.h>
 #include <link.h>
@@ -38,6 +38,20 @@ key_add_build_id(struct sp_hash *hash, const struct dl_phdr_info *object)
     return false;
 }
 
+/* Path, size and time stand for a file's content: reading and hashing half a megabyte at the first
+ * call of every process would cost more than the rest of the key. */
+static void
+key_add_file(struct sp_hash *hash, const char *path)
+{
+    struct stat info;
+    if (!stat(path, &info)) {
+        sp_hash_add_text(hash, path);
+        sp_hash_add_u64(hash, (uint64_t)info.st_size);
+        sp_hash_add_u64(hash, (uint64_t)info.st_mtim.tv_sec);
+        sp_hash_add_u64(hash, (uint64_t)info.st_mtim.tv_nsec);
+    }
+}
+
 static int
 key_visit_object(struct dl_phdr_info *object, size_t size_B, void *hash)
 {
@@ -50,16 +64,8 @@ key_visit_object(struct dl_phdr_info *object, size_t size_B, void *hash)
     }
     if (!ours)
         return 0;
-    if (!key_add_build_id(hash, object)) {
-        /* Linked without one: the file's size and time. */
-        const char *path = *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
-        struct stat info;
-        if (!stat(path, &info)) {
-            sp_hash_add_u64(hash, (uint64_t)info.st_size);
-            sp_hash_add_u64(hash, (uint64_t)info.st_mtim.tv_sec);
-            sp_hash_add_u64(hash, (uint64_t)info.st_mtim.tv_nsec);
-        }
-    }
+    if (!key_add_build_id(hash, object))
+        key_add_file(hash, *object->dlpi_name ? object->dlpi_name : "/proc/self/exe");
     return 1;
 }
 
@@ -97,12 +103,11 @@ cg_key(struct cg_state *state, const struct cg_request *request)
     sp_hash_add_u64(&hash, request->arch.sm);
     sp_hash_add_u64(&hash, request->ptx_cap);
     if (request->arch.sm) {
-        const struct cg_library *library;
-        struct sp_diag ignored;
-        sp_diag_init(&ignored);
-        if (cg_libdevice_get(state, request->options.libdevice, "", &library, &ignored))
-            sp_hash_add(&hash, library->digest.bytes, sizeof library->digest.bytes);
-        sp_diag_finish(&ignored);
+        struct sp_str path;
+        sp_str_init(&path);
+        if (cg_libdevice_find(state, request->options.libdevice, &path, NULL))
+            key_add_file(&hash, path.data);
+        sp_str_finish(&path);
     } else {
         cg_state_ask_host(state);
         key_add_text(&hash, state->triple);

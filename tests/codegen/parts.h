@@ -11,6 +11,7 @@ int tool_main(int argc, char **argv);
 /* Each runs its own group and returns how many tests failed. */
 int test_targets(void);
 int test_compile(void);
+int test_every_op(void);
 int test_host(void);
 int test_blocks(void); /* called by test_host */
 

@@ -7,5 +7,5 @@ main(int argc, char **argv)
 {
     if (argc > 1 && !strcmp(argv[1], "tool"))
         return tool_main(argc - 2, argv + 2);
-    return test_targets() + test_compile() + test_host() ? 1 : 0;
+    return test_targets() + test_compile() + test_every_op() + test_host() ? 1 : 0;
 }
