@@ -600,14 +600,23 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranges),         cmocka_unit_test(test_elements),
-        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_bool_elements_are_bytes),
-        cmocka_unit_test(test_stores_convert), cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_tuple_index),    cmocka_unit_test(test_joins),
-        cmocka_unit_test(test_truth),          cmocka_unit_test(test_kernel_arguments),
-        cmocka_unit_test(test_calls),          cmocka_unit_test(test_written_through_calls),
-        cmocka_unit_test(test_grid),           cmocka_unit_test(test_fma_rule),
-        cmocka_unit_test(test_fma_values),     cmocka_unit_test(test_poll),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_elements),
+        cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_bool_elements_are_bytes),
+        cmocka_unit_test(test_stores_convert),
+        cmocka_unit_test(test_atomics),
+        cmocka_unit_test(test_tuple_index),
+        cmocka_unit_test(test_min_of_three_types),
+        cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_truth),
+        cmocka_unit_test(test_kernel_arguments),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_written_through_calls),
+        cmocka_unit_test(test_grid),
+        cmocka_unit_test(test_fma_rule),
+        cmocka_unit_test(test_fma_values),
+        cmocka_unit_test(test_poll),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
