@@ -47,12 +47,12 @@ static ir_ref
 arith_rounds_up(struct lower *l, ir_ref remainder, ir_ref b)
 {
     ir_ref zero = lower_int(l, lower_type_of(l, b), 0);
-    ir_ref inexact = lower_icmp(l, IR_ICMP_NE, remainder, zero);
     int64_t v;
-    ir_ref signs = lower_int_of(l, b, &v)
-                       ? lower_icmp(l, v < 0 ? IR_ICMP_SGT : IR_ICMP_SLT, remainder, zero)
-                       : lower_icmp(l, IR_ICMP_SLT, lower_op2(l, IR_XOR, remainder, b), zero);
-    return lower_int_of(l, b, &v) ? signs : lower_op2(l, IR_AND, inexact, signs);
+    if (lower_int_of(l, b, &v))
+        return lower_icmp(l, v < 0 ? IR_ICMP_SGT : IR_ICMP_SLT, remainder, zero);
+    ir_ref inexact = lower_icmp(l, IR_ICMP_NE, remainder, zero);
+    ir_ref signs = lower_icmp(l, IR_ICMP_SLT, lower_op2(l, IR_XOR, remainder, b), zero);
+    return lower_op2(l, IR_AND, inexact, signs);
 }
 
 ir_ref
