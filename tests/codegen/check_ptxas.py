@@ -41,7 +41,9 @@ def math_text() -> str:
 
 def check(ptxas: str, tool: str, source: Path, target: str, level: int, out: Path) -> str | None:
     name = f"{source.stem} for {target} at O{level}"
+    signature = re.search(r'--signature "(.*?)"', source.read_text())
     command = [tool, "tool", "--target", target, f"--opt_level={level}", str(source)]
+    command += ["--signature", signature[1]] if signature else []
     compiled = subprocess.run(command, capture_output=True, text=True)
     if compiled.returncode:
         return f"{name}: {compiled.stderr}"

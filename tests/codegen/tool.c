@@ -1,9 +1,11 @@
-/* cg-tool: CORE text in; PTX, LLVM IR, assembly or an object out. For goldens and experiments.
+/* The tool: IR text of either phase in; PTX, LLVM IR, assembly or an object out. For goldens and
+ * experiments.
  *
- *     test_codegen tool [--target sm_90] [--emit opt|emit|llvm|ptx|object|params|times]
+ *     test_codegen tool [--target sm_90] [--emit STAGE|object|params|times]
  *                       [--signature TEXT] [--ptx-cap N] [--NAME=VALUE] [--no-opt] FILE
  *
- * Lines that begin with `;` are notes (RUN and CHECK lines) and are blanked. Exit status 1 and the
+ * STAGE is a name of stages.def. Text of phase py is compiled for the signature, text of phase core
+ * as it is. Lines that begin with `;` are notes (RUN and CHECK lines) and are blanked. Exit status 1 and the
  * diagnostic on stderr if the compiler says no. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,17 +98,27 @@ tool_params(const struct artifact *a)
 }
 
 static bool
+tool_compile_once(struct tool *t, struct cg_state *state, struct ir_module *module,
+                  struct artifact **out, struct cg_times *times, struct sp_diag *diag)
+{
+    if (module->phase == IR_PHASE_CORE)
+        return cg_compile_core(state, module, &t->request, t->optimise, out, times, diag);
+    t->request.py = module;
+    return cg_compile(state, &t->request, out, times, diag);
+}
+
+static bool
 tool_compile(struct tool *t, const char *text, struct sp_diag *diag)
 {
     struct sp_arena arena;
     sp_arena_init(&arena);
     struct cg_state *state = cg_create();
-    struct ir_module *core = NULL;
+    struct ir_module *module = NULL;
     struct artifact *artifact = NULL;
     struct ir_argtype *args;
     t->request.dump = (struct cg_dump){cg_dump_mask(t->emit), tool_dump, NULL};
     bool ok =
-        cg_target_parse(t->target, &t->request.arch, diag) && ir_parse(text, &arena, &core, diag);
+        cg_target_parse(t->target, &t->request.arch, diag) && ir_parse(text, &arena, &module, diag);
     if (ok && t->signature) {
         ok = ir_signature_parse(t->signature, &arena, &args, &t->request.n_args, diag);
         t->request.args = args;
@@ -116,7 +128,7 @@ tool_compile(struct tool *t, const char *text, struct sp_diag *diag)
     for (int i = 0; ok && i < rounds; i++) {
         sp_artifact_destroy(artifact);
         artifact = NULL;
-        ok = cg_compile_core(state, core, &t->request, t->optimise, &artifact, &times, diag);
+        ok = tool_compile_once(t, state, module, &artifact, &times, diag);
     }
     if (ok && !strcmp(t->emit, "object"))
         fwrite(artifact->code, 1, artifact->size_B, stdout);
@@ -125,8 +137,8 @@ tool_compile(struct tool *t, const char *text, struct sp_diag *diag)
     for (int i = 0; ok && rounds > 1 && i < CG_N_STAGES; i++)
         printf("%-6s %8.3f ms\n", cg_stage_name((enum cg_stage)i), (double)times.ns[i] / 1e6);
     sp_artifact_destroy(artifact);
-    if (core)
-        ir_module_finish(core);
+    if (module)
+        ir_module_finish(module);
     cg_destroy(state);
     sp_arena_finish(&arena);
     return ok;
