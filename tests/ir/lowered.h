@@ -49,6 +49,23 @@ lowered_start(struct lowered *t, const char *source, const char *signature,
                                .steps_left = 10000000};
 }
 
+/* All passes over the CORE module, which must stay valid and do the same. */
+static inline void
+lowered_optimise(struct lowered *t)
+{
+    for (bool changed = true; changed;) {
+        changed = ir_opt_inline(t->core);
+        changed |= ir_opt_simplify(t->core);
+        changed |= ir_opt_cse(t->core);
+        changed |= ir_opt_dce(t->core);
+    }
+    ir_fill_effects(t->core);
+    t->text.len = 0;
+    ir_print(t->core, &t->text);
+    if (!ir_verify(t->core, &t->diag))
+        fail_msg("after the passes: %s\n%s", t->diag.message, t->text.data);
+}
+
 static inline void
 lowered_end(struct lowered *t)
 {

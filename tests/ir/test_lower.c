@@ -10,7 +10,16 @@
 #define HEAD "module py\n\nfunc @0 \"k\" file \"k.py\" line 1 "
 #define END "  %99 = const None\n  ret %99\n}\n"
 #define FORMAT_END "  %%99 = const None\n  ret %%99\n}\n"
+static bool with_passes; /* the tests run a second time on what the passes leave */
 static const struct ir_options plain, checked = {.bounds = true}, fused = {.fma = true};
+
+static void
+begin(struct lowered *t, const char *source, const char *signature, struct ir_options options)
+{
+    lowered_start(t, source, signature, options);
+    if (with_passes)
+        lowered_optimise(t);
+}
 
 static uint64_t
 double_bits(double d)
@@ -45,7 +54,7 @@ check_range(int64_t start, int64_t stop, int64_t step, bool constant_step, uint6
         step_text);
     struct lowered t;
     int64_t out[2] = {0, 77};
-    lowered_start(&t, source, "int, int64, int, int64[::1]", plain);
+    begin(&t, source, "int, int64, int, int64[::1]", plain);
     lowered_run(&t, (uint64_t[]){(uint64_t)start, (uint64_t)stop, (uint64_t)step, P(out), 2});
     assert_int_equal(out[0], count);
     assert_int_equal(out[1], count ? last : 77);
@@ -110,7 +119,7 @@ element(const char *layout, int64_t i, int64_t j, struct ir_options options, boo
     for (int k = 0; k < 12; k++)
         data[k] = (int16_t)(k - 5);
     snprintf(signature, sizeof signature, "int16%s, int32, int, int64[:]", layout);
-    lowered_start(&t, source, signature, options);
+    begin(&t, source, signature, options);
     uint64_t args[] = {P(data), 3, 4, 8, 2, (uint64_t)i & 0xffffffff, (uint64_t)j, P(&out), 1, 8};
     uint64_t dense[] = {P(data), 3, 4, (uint64_t)i & 0xffffffff, (uint64_t)j, P(&out), 1, 8};
     bool any = strcmp(layout, "[:, :]") == 0;
@@ -187,7 +196,7 @@ test_attributes(void **state)
         char signature[64];
         int64_t out[9];
         snprintf(signature, sizeof signature, "float32%s, int64[::1]", layouts[l]);
-        lowered_start(&t, source, signature, checked);
+        begin(&t, source, signature, checked);
         if (l == 2)
             lowered_run(&t, (uint64_t[]){0, 5, 7, (uint64_t)-64, 12, P(out), 9});
         else
@@ -210,7 +219,7 @@ test_bool_elements_are_bytes(void **state)
     struct lowered t;
     uint8_t x[3] = {200, 9, 9};
     double y = NAN;
-    lowered_start(&t, source, "bool[:], float64[:]", plain);
+    begin(&t, source, "bool[:], float64[:]", plain);
     lowered_run(&t, (uint64_t[]){P(x), 3, 1, P(&y), 1, 8});
     assert_int_equal(x[0], 0);
     assert_int_equal(x[1], 1);
@@ -238,7 +247,7 @@ test_stores_convert(void **state)
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct lowered t;
         uint8_t x[2] = {1, 1};
-        lowered_start(&t, source, "int8[::1], float, int", plain);
+        begin(&t, source, "int8[::1], float, int", plain);
         lowered_run(&t, (uint64_t[]){P(x), 2, double_bits(rows[i].v), (uint64_t)rows[i].n});
         assert_int_equal(x[0], rows[i].first);
         assert_int_equal(x[1], rows[i].second);
@@ -260,7 +269,7 @@ test_atomics(void **state)
     uint32_t x[2] = {1, 4000000000};
     float y = 1.5f;
     int64_t out;
-    lowered_start(&t, source, "uint32[::1], float32[::1], int64[::1]", checked);
+    begin(&t, source, "uint32[::1], float32[::1], int64[::1]", checked);
     lowered_run(&t, (uint64_t[]){P(x), 2, P(&y), 1, P(&out), 1});
     assert_int_equal(out, 4000000000);
     assert_int_equal(x[1], (uint32_t)(4000000000u + 5000000000));
@@ -286,7 +295,7 @@ test_tuple_index(void **state)
         uint32_t v_bits;
         memcpy(&v_bits, &v, 4);
         uint64_t args[] = {(uint64_t)i, v_bits, P(&out), 1};
-        lowered_start(&t, source, "int, float32, float32[::1]", checked);
+        begin(&t, source, "int, float32, float32[::1]", checked);
         assert_string_equal(lowered_type(&t, 7), "float32");
         bool ok = run_core(&t.run, 0, args, NULL);
         assert_int_equal(ok, i >= -3 && i < 3);
@@ -295,7 +304,7 @@ test_tuple_index(void **state)
         else
             assert_int_equal(t.run.values[0], i);
         lowered_end(&t);
-        lowered_start(&t, source, "int, float32, float32[::1]", plain);
+        begin(&t, source, "int, float32, float32[::1]", plain);
         lowered_run(&t, args);
         assert_true(out == (ok ? want[i < 0 ? i + 3 : i] : 1)); /* outside: the last */
         lowered_end(&t);
@@ -318,7 +327,7 @@ test_min_of_three_types(void **state)
     float x = 16777216;
     uint32_t x_bits;
     memcpy(&x_bits, &x, 4);
-    lowered_start(&t, source, "int32, float32, float64, float64[::1]", plain);
+    begin(&t, source, "int32, float32, float64, float64[::1]", plain);
     lowered_run(&t, (uint64_t[]){16777217, x_bits, double_bits(16777216.5), P(out), 2});
     assert_true(out[0] == 16777216.0);
     assert_true(out[1] == 16777217.0);
@@ -348,7 +357,7 @@ test_joins(void **state)
         struct lowered t;
         float x[2] = {0.75f, 20}, y[4] = {7, 0, 30, 0};
         double out[3] = {-1, -1, -1};
-        lowered_start(&t, source, "int8, float32[::1], float32[:], float64[::1]", checked);
+        begin(&t, source, "int8, float32[::1], float32[:], float64[::1]", checked);
         lowered_run(&t, (uint64_t[]){(uint64_t)n, P(x), 2, P(y), 2, 8, P(out), 3});
         assert_memory_equal(out, want[n], sizeof out);
         assert_int_equal(t.written, 8);
@@ -374,7 +383,7 @@ test_truth(void **state)
     for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct lowered t;
         int64_t out = 9;
-        lowered_start(&t, source, "float, int64[::1]", plain);
+        begin(&t, source, "float, int64[::1]", plain);
         lowered_run(&t, (uint64_t[]){double_bits(rows[i].f), P(&out), 1});
         assert_int_equal(out, rows[i].want);
         assert_null(strstr(t.text.data, "unreachable"));
@@ -394,7 +403,7 @@ test_kernel_arguments(void **state)
              "  setitem %5, %9, %8\n" END;
     struct lowered t;
     int64_t out = 0;
-    lowered_start(&t, source, "int8, uint16, bool, int, int64[::1]", plain);
+    begin(&t, source, "int8, uint16, bool, int, int64[::1]", plain);
     const struct ir_func *kernel = t.core->funcs.data[0];
     assert_int_equal(kernel->params[0].type, IR_T_I8);
     assert_int_equal(kernel->params[1].type, IR_T_I16);
@@ -433,7 +442,7 @@ test_calls(void **state)
     struct lowered t;
     float x = 1.25f;
     double y[4] = {0, 0, 0, 0}, want[4] = {10, 1.25, 3.75, 120};
-    lowered_start(&t, source, "float32[::1], float64[::1], int, int32[:]", checked);
+    begin(&t, source, "float32[::1], float64[::1], int, int32[:]", checked);
     lowered_run(&t, (uint64_t[]){P(&x), 1, P(y), 4, 5, 0, 0, 4});
     assert_memory_equal(y, want, sizeof want);
     assert_int_equal(t.written, 2);
@@ -453,7 +462,7 @@ test_written_through_calls(void **state)
                  CALLEES;
     struct lowered t;
     int64_t x = 0, y = 7, z = 0;
-    lowered_start(&t, source, "int64[::1], int64[::1], int64[::1], bool", plain);
+    begin(&t, source, "int64[::1], int64[::1], int64[::1], bool", plain);
     assert_int_equal(t.written, 5);
     lowered_run(&t, (uint64_t[]){P(&x), 1, P(&y), 1, P(&z), 1, 0});
     assert_int_equal(x, 0);
@@ -476,7 +485,7 @@ test_grid(void **state)
         "  %14 = const intrin gpu.blockDim.y\n  %15 = const 4\n  setitem %1, %15, %14\n" END;
     struct lowered t;
     int64_t out[5], want[5] = {2147483646LL * 1024 + 9, 3 * 8 + 4, 4294967295LL * 1024, 9, 8};
-    lowered_start(&t, source, "int64[::1]", plain);
+    begin(&t, source, "int64[::1]", plain);
     t.run.tid[0] = 9, t.run.tid[1] = 4;
     t.run.ntid[0] = 1024, t.run.ntid[1] = 8;
     t.run.ctaid[0] = 2147483646, t.run.ctaid[1] = 3;
@@ -499,7 +508,7 @@ check_fma(const char *body, const char *signature, uint32_t n_fma, uint32_t n_fa
                   "  %%3 = param 2\n  %%4 = param 3\n%s  %%90 = const 0\n  setitem %%4, %%90, "
                   "%%50\n" FORMAT_END,
              body);
-    lowered_start(&t, source, signature, on ? fused : plain);
+    begin(&t, source, signature, on ? fused : plain);
     uint32_t fma_seen = 0, add_seen = 0;
     const struct ir_func *func = t.core->funcs.data[0];
     for (uint32_t i = 1; i < func->insns.len; i++) {
@@ -561,7 +570,7 @@ test_fma_values(void **state)
                       "  %%3 = param 2\n  %%4 = param 3\n  %%5 = bin \"*\" %%1, %%2\n%s"
                       "  %%90 = const 0\n  setitem %%4, %%90, %%50\n" FORMAT_END,
                  rows[i].body);
-        lowered_start(&t, source, "float64, float64, float64, float64[::1]", fused);
+        begin(&t, source, "float64, float64, float64, float64[::1]", fused);
         lowered_run(&t, (uint64_t[]){double_bits(a), double_bits(b), double_bits(c), P(&out), 1});
         assert_true(out == fma(rows[i].sign_product * a, b, rows[i].sign_sum * c));
         assert_true(out != rows[i].sign_product * (a * b) + rows[i].sign_sum * c);
@@ -586,12 +595,12 @@ test_poll(void **state)
         "b4 (b1):\n  setitem %2, %4, %7\n" END;
     struct lowered t;
     int64_t out;
-    lowered_start(&t, source, "int, int64[::1]", (struct ir_options){.poll = true});
+    begin(&t, source, "int, int64[::1]", (struct ir_options){.poll = true});
     lowered_run(&t, (uint64_t[]){7, P(&out), 1});
     assert_int_equal(out, 7);
     assert_int_equal(t.run.polls, 7); /* only the `while` loop's */
     lowered_end(&t);
-    lowered_start(&t, source, "int, int64[::1]", plain);
+    begin(&t, source, "int, int64[::1]", plain);
     assert_null(strstr(t.text.data, "poll"));
     lowered_end(&t);
 }
@@ -618,5 +627,7 @@ main(void)
         cmocka_unit_test(test_fma_values),
         cmocka_unit_test(test_poll),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    with_passes = true;
+    return failed + cmocka_run_group_tests_name("after passes", tests, NULL, NULL);
 }

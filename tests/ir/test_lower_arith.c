@@ -69,7 +69,7 @@ source_of(struct sp_arena *arena, const struct row *row)
 }
 
 static uint64_t
-run_row(const struct row *row, bool fma, bool print)
+run_row(const struct row *row, bool optimise, bool print)
 {
     static const uint64_t zero = 0;
     static const struct values one = {"bool", 1, &zero};
@@ -80,9 +80,11 @@ run_row(const struct row *row, bool fma, bool print)
     const char *signature = sp_arena_printf(&arena, "%s[::1], %s[::1], %s[:, ::1]", storage(row->a),
                                             storage(b->type), storage(row->type));
     lowered_start(&t, source_of(&arena, row), signature,
-                  (struct ir_options){.fma = fma, .bounds = true});
+                  (struct ir_options){.fma = true, .bounds = true});
     assert_string_equal(lowered_type(&t, 50), row->type);
     assert_int_equal(t.written, 4);
+    if (optimise)
+        lowered_optimise(&t);
     void *a_data = array_of(a), *b_data = array_of(b);
     unsigned size_B = size_of(row->type);
     char *out = malloc((size_t)a->n * b->n * size_B);
@@ -116,9 +118,12 @@ check_rows(enum form form)
             continue;
         snprintf(name, sizeof name, "%s %s %s", row->op, row->a, row->b ? row->b : row->type);
         checked++;
-        if (run_row(row, true, wanted && strcmp(wanted, name) == 0) != row->hash) {
-            print_error("wrong: %s (%d)\n", name, row->k);
-            wrong++;
+        for (int optimise = 0; optimise < 2; optimise++) {
+            bool print = wanted && strcmp(wanted, name) == 0;
+            if (run_row(row, optimise, print) != row->hash) {
+                print_error("wrong: %s (%d)%s\n", name, row->k, optimise ? " after passes" : "");
+                wrong++;
+            }
         }
     }
     assert_true(checked > 0);

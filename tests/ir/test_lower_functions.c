@@ -69,7 +69,7 @@ source_of(struct sp_arena *arena, const struct row *row)
 }
 
 static uint64_t
-run_row(const struct row *row, bool print)
+run_row(const struct row *row, bool optimise, bool print)
 {
     static const uint64_t zero = 0;
     static const struct values one = {"bool", 1, &zero};
@@ -86,6 +86,8 @@ run_row(const struct row *row, bool print)
     assert_string_equal(lowered_type(&t, pair ? 52 : 50), row->first);
     if (pair)
         assert_string_equal(lowered_type(&t, 53), row->second);
+    if (optimise)
+        lowered_optimise(&t);
     void *a_data = array_of(a), *b_data = array_of(b);
     uint32_t n = a->n * b->n;
     char *out = malloc((size_t)n * 8), *out2 = malloc((size_t)n * 8);
@@ -121,9 +123,12 @@ test_functions(void **state)
         const struct row *row = &rows[i];
         char name[128];
         snprintf(name, sizeof name, "%s|%s|%s", row->call, row->a, *row->b ? row->b : "-");
-        if (run_row(row, wanted && strcmp(wanted, name) == 0) != row->hash) {
-            print_error("wrong: %s\n", name);
-            wrong++;
+        for (int optimise = 0; optimise < 2; optimise++) {
+            bool print = wanted && strcmp(wanted, name) == 0;
+            if (run_row(row, optimise, print) != row->hash) {
+                print_error("wrong: %s%s\n", name, optimise ? " after passes" : "");
+                wrong++;
+            }
         }
     }
     assert_int_equal(wrong, 0);
