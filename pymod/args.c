@@ -20,7 +20,8 @@ static bool
 arg_fail(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
          const char *reason)
 {
-    return pm_fail(kernel->state, CALL_ARGUMENT, arg_name(reading, index), kernel->name_utf8, reason);
+    return pm_fail(kernel->state, CALL_ARGUMENT, arg_name(reading, index), kernel->name_utf8,
+                   reason);
 }
 
 /* Log2 of an element's size: addresses promise no more until launches look at them. */
@@ -144,7 +145,8 @@ arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, stru
     arg->foreign = foreign;
     arg_set_view(arg, &foreign->view);
     /* What a strided host array becomes in GPU memory is contiguous. */
-    if (foreign->on_host && arg->type.layout == IR_LAYOUT_ANY && rt_device_info(dev)->kind == RT_CUDA)
+    if (foreign->on_host && arg->type.layout == IR_LAYOUT_ANY &&
+        rt_device_info(dev)->kind == RT_CUDA)
         arg->type.layout = IR_LAYOUT_C;
     return 1;
 }
@@ -200,7 +202,8 @@ arg_get_rare(struct pm_kernel *kernel, const struct pm_reading *reading, struct 
         arg->type.host = value;
         return true;
     }
-    if (PyList_Check(value) || PyTuple_Check(value) || PyDict_Check(value) || PyUnicode_Check(value))
+    if (PyList_Check(value) || PyTuple_Check(value) || PyDict_Check(value) ||
+        PyUnicode_Check(value))
         return arg_fail_type(kernel, reading, index, value);
     if (kernel->state->generic && PyObject_TypeCheck(value, kernel->state->generic))
         return arg_fail_type(kernel, reading, index, value);

@@ -35,13 +35,10 @@ array_dealloc(PyObject *object)
         struct sp_diag diag;
         sp_diag_init(&diag);
         bool ok;
-        Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_free(self->dev, self->owned, &diag);
-        Py_END_ALLOW_THREADS
-        if (!ok && self->state->pending.code == SP_OK)
-            self->state->pending = diag;
-        else
-            sp_diag_finish(&diag);
+        Py_BEGIN_ALLOW_THREADS ok = rt_device_free(self->dev, self->owned, &diag);
+        Py_END_ALLOW_THREADS if (!ok && self->state->pending.code == SP_OK) self->state->pending =
+            diag;
+        else sp_diag_finish(&diag);
     }
     Py_XDECREF(self->base);
     PyObject_Free(object);
@@ -84,16 +81,11 @@ array_get_number(PyObject *self, void *closure)
     const struct pm_view *view = &((struct pm_array *)self)->view;
     long long itemsize = pm_dtype_size_B(view->dtype);
     switch ((enum array_number)(uintptr_t)closure) {
-    case ARRAY_NDIM:
-        return PyLong_FromLong(view->rank);
-    case ARRAY_SIZE:
-        return PyLong_FromLongLong(view->size);
-    case ARRAY_ITEMSIZE:
-        return PyLong_FromLongLong(itemsize);
-    case ARRAY_NBYTES:
-        return PyLong_FromLongLong(view->size * itemsize);
-    case ARRAY_ADDRESS:
-        break;
+    case ARRAY_NDIM: return PyLong_FromLong(view->rank);
+    case ARRAY_SIZE: return PyLong_FromLongLong(view->size);
+    case ARRAY_ITEMSIZE: return PyLong_FromLongLong(itemsize);
+    case ARRAY_NBYTES: return PyLong_FromLongLong(view->size * itemsize);
+    case ARRAY_ADDRESS: break;
     }
     return PyLong_FromUnsignedLongLong(view->data);
 }
@@ -223,7 +215,8 @@ array_call_python(PyObject *self, const char *function, PyObject *argument)
 {
     PyObject *module = PyImport_ImportModule("gpu._arrays");
     PyObject *callable = module ? PyObject_GetAttrString(module, function) : NULL;
-    PyObject *result = callable ? PyObject_CallFunctionObjArgs(callable, self, argument, NULL) : NULL;
+    PyObject *result =
+        callable ? PyObject_CallFunctionObjArgs(callable, self, argument, NULL) : NULL;
     Py_XDECREF(callable);
     Py_XDECREF(module);
     return result;
@@ -275,7 +268,8 @@ array_reshape(PyObject *object, PyObject *args)
         view.shape[open] = view.size / known;
     view.rank = (uint8_t)rank;
     if (open >= 0 ? !known || view.size % known : known != view.size)
-        return pm_fail(self->state, BAD_VALUE, "reshape: the number of elements must stay the same");
+        return pm_fail(self->state, BAD_VALUE,
+                       "reshape: the number of elements must stay the same");
     if (self->view.layout != IR_LAYOUT_C)
         return pm_fail(self->state, BAD_VALUE, "reshape: the array is not C-contiguous");
     if (!pm_view_contiguous(&view, false))
@@ -286,7 +280,8 @@ array_reshape(PyObject *object, PyObject *args)
 #define ARRAY_NUMBER(what) ((void *)(uintptr_t)(what))
 static PyGetSetDef array_getset[] = {
     {"shape", array_get_shape, NULL, "Elements along each axis.", NULL},
-    {"strides", array_get_strides, NULL, "Bytes from one element to the next, along each axis.", NULL},
+    {"strides", array_get_strides, NULL, "Bytes from one element to the next, along each axis.",
+     NULL},
     {"ndim", array_get_number, NULL, "Number of axes.", ARRAY_NUMBER(ARRAY_NDIM)},
     {"size", array_get_number, NULL, "Number of elements.", ARRAY_NUMBER(ARRAY_SIZE)},
     {"itemsize", array_get_number, NULL, "Bytes of an element.", ARRAY_NUMBER(ARRAY_ITEMSIZE)},
@@ -315,7 +310,8 @@ static PyMemberDef array_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 static PyType_Slot array_slots[] = {
-    {Py_tp_doc, (void *)"An array in the memory of a device; made by gpu.to_device, gpu.zeros, ..."},
+    {Py_tp_doc,
+     (void *)"An array in the memory of a device; made by gpu.to_device, gpu.zeros, ..."},
     {Py_tp_repr, array_repr},
     {Py_tp_getset, array_getset},
     {Py_tp_methods, array_methods},

@@ -27,12 +27,9 @@ copy_raw(struct pm_state *state, struct rt_device *dev, bool in, uint64_t addres
     struct sp_diag diag;
     sp_diag_init(&diag);
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
-    ok = in ? rt_device_copy_in(dev, address, host, size_B, stream, &diag)
-            : rt_device_copy_out(dev, host, address, size_B, stream, &diag);
-    Py_END_ALLOW_THREADS
-    if (!ok)
-        pm_raise(state, &diag);
+    Py_BEGIN_ALLOW_THREADS ok = in ? rt_device_copy_in(dev, address, host, size_B, stream, &diag)
+                                   : rt_device_copy_out(dev, host, address, size_B, stream, &diag);
+    Py_END_ALLOW_THREADS if (!ok) pm_raise(state, &diag);
     return ok;
 }
 
@@ -61,10 +58,8 @@ copy_on_host(struct pm_state *state, struct rt_device *dev, const struct pm_view
 {
     if (!pm_wait(state, dev, NULL))
         return false;
-    Py_BEGIN_ALLOW_THREADS
-    pm_view_copy(to, from);
-    Py_END_ALLOW_THREADS
-    return true;
+    Py_BEGIN_ALLOW_THREADS pm_view_copy(to, from);
+    Py_END_ALLOW_THREADS return true;
 }
 
 bool
@@ -76,16 +71,16 @@ pm_upload(struct pm_state *state, struct rt_device *dev, const struct pm_view *t
     if (rt_device_info(dev)->kind == RT_CPU)
         return copy_on_host(state, dev, to, from);
     if (copy_in_one(to, from))
-        return copy_raw(state, dev, true, to->data, (void *)(uintptr_t)from->data,
-                        copy_size_B(to), stream);
+        return copy_raw(state, dev, true, to->data, (void *)(uintptr_t)from->data, copy_size_B(to),
+                        stream);
     struct pm_view host;
     uint64_t address, size_B;
     void *bytes = copy_span(to, &host, &address, &size_B);
     if (!bytes)
         return false;
     /* Holes between strided elements keep what they are. */
-    bool ok = to->layout != IR_LAYOUT_ANY ||
-              copy_raw(state, dev, false, address, bytes, size_B, stream);
+    bool ok =
+        to->layout != IR_LAYOUT_ANY || copy_raw(state, dev, false, address, bytes, size_B, stream);
     if (ok) {
         pm_view_copy(&host, from);
         ok = copy_raw(state, dev, true, address, bytes, size_B, stream);
@@ -132,11 +127,9 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
         struct sp_diag diag;
         sp_diag_init(&diag);
         bool ok;
-        Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_copy(dev, to->data, from->data, copy_size_B(to), stream, &diag);
-        Py_END_ALLOW_THREADS
-        if (!ok)
-            pm_raise(state, &diag);
+        Py_BEGIN_ALLOW_THREADS ok =
+            rt_device_copy(dev, to->data, from->data, copy_size_B(to), stream, &diag);
+        Py_END_ALLOW_THREADS if (!ok) pm_raise(state, &diag);
         return ok;
     }
     struct pm_view host;
@@ -159,14 +152,16 @@ copy_new_host(struct pm_array *self)
     PyObject *numpy = shape ? PyImport_ImportModule("numpy") : NULL;
     PyObject *host = NULL;
     if (numpy) {
-        host = PyObject_CallMethod(numpy, "empty", "Oss", shape, ir_scalar_row(view->dtype)->typestr,
-                                   view->layout == IR_LAYOUT_F ? "F" : "C");
+        host =
+            PyObject_CallMethod(numpy, "empty", "Oss", shape, ir_scalar_row(view->dtype)->typestr,
+                                view->layout == IR_LAYOUT_F ? "F" : "C");
     } else if (shape && PyErr_ExceptionMatches(PyExc_ImportError)) {
         PyErr_Clear();
         PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)copy_size_B(view));
         PyObject *flat = bytes ? PyMemoryView_FromObject(bytes) : NULL;
         if (flat)
-            host = PyObject_CallMethod(flat, "cast", "sO", ir_scalar_row(view->dtype)->format, shape);
+            host =
+                PyObject_CallMethod(flat, "cast", "sO", ir_scalar_row(view->dtype)->format, shape);
         Py_XDECREF(flat);
         Py_XDECREF(bytes);
     }
@@ -197,7 +192,8 @@ pm_array_copy_to_host(PyObject *object, PyObject *args, PyObject *kwargs)
     struct pm_array *self = (struct pm_array *)object;
     PyObject *out = Py_None, *stream_object = Py_None;
     rt_stream stream;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:copy_to_host", names, &out, &stream_object) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:copy_to_host", names, &out,
+                                     &stream_object) ||
         !pm_stream_parse(self->state, stream_object, &stream))
         return NULL;
     PyObject *host = out == Py_None ? copy_new_host(self) : Py_NewRef(out);

@@ -23,10 +23,9 @@ pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran)
         return NULL;
     uint64_t size_B = (uint64_t)made.size * pm_dtype_size_B(made.dtype);
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
-    ok = rt_device_alloc(dev, size_B, &self->owned, &diag);
-    Py_END_ALLOW_THREADS
-    if (!ok) {
+    Py_BEGIN_ALLOW_THREADS ok = rt_device_alloc(dev, size_B, &self->owned, &diag);
+    Py_END_ALLOW_THREADS if (!ok)
+    {
         self->owned = 0;
         Py_DECREF((PyObject *)self);
         return pm_raise(state, &diag);
@@ -114,12 +113,10 @@ pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
     sp_diag_init(&diag);
     bool ok = pm_element_from_object(state, self->view.dtype, value, &element);
     if (ok && self->view.size) {
-        Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_fill(self->dev, self->view.data, &element,
-                            pm_dtype_size_B(self->view.dtype), (uint64_t)self->view.size, 0, &diag);
-        Py_END_ALLOW_THREADS
-        if (!ok)
-            pm_raise(state, &diag);
+        Py_BEGIN_ALLOW_THREADS ok =
+            rt_device_fill(self->dev, self->view.data, &element, pm_dtype_size_B(self->view.dtype),
+                           (uint64_t)self->view.size, 0, &diag);
+        Py_END_ALLOW_THREADS if (!ok) pm_raise(state, &diag);
     }
     if (ok)
         return (PyObject *)self;
@@ -170,12 +167,13 @@ pm_as_gpu_array(PyObject *module, PyObject *object)
     PyObject *self = NULL;
     bool cpu = dev && rt_device_info(dev)->kind == RT_CPU;
     if (found == 0 || (found == 1 && foreign.on_host != cpu)) {
-        pm_fail(state, BAD_ARRAY,
-                cpu ? "as_gpu_array takes an array in host memory while kernels run on the CPU device"
-                    : "as_gpu_array takes an array in GPU memory; to_device copies one there");
+        pm_fail(
+            state, BAD_ARRAY,
+            cpu ? "as_gpu_array takes an array in host memory while kernels run on the CPU device"
+                : "as_gpu_array takes an array in GPU memory; to_device copies one there");
     } else if (found == 1 && (!foreign.has_stream || pm_wait(state, dev, &foreign.stream))) {
-        PyObject *base = foreign.has_buffer ? PyMemoryView_FromObject(object)
-                                            : Py_NewRef(foreign.owner);
+        PyObject *base =
+            foreign.has_buffer ? PyMemoryView_FromObject(object) : Py_NewRef(foreign.owner);
         if (base)
             self = (PyObject *)pm_array_new(state, dev, &foreign.view, base);
         Py_XDECREF(base);

@@ -37,7 +37,8 @@ bind_keyword(struct pm_kernel *kernel, struct pm_reading *reading, const char *n
         shape[i] = position;
         return true;
     }
-    return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8, "there is no such parameter");
+    return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8,
+                   "there is no such parameter");
 }
 
 static bool

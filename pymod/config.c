@@ -21,8 +21,8 @@ config_fail_type(struct pm_kernel *kernel, const char *what, PyObject *value)
     Py_ssize_t len;
     const char *text = name ? PyUnicode_AsUTF8AndSize(name, &len) : "?";
     char message[300];
-    PyOS_snprintf(message, sizeof message, "the %s must be an int or a tuple of 1 to 3 ints, not %.60s%s",
-                  what, text,
+    PyOS_snprintf(message, sizeof message,
+                  "the %s must be an int or a tuple of 1 to 3 ints, not %.60s%s", what, text,
                   PyFloat_Check(value) ? ": write (n + 255) // 256 rather than n / 256" : "");
     Py_XDECREF(name);
     return config_fail(kernel, message);
@@ -39,8 +39,11 @@ config_number(struct pm_kernel *kernel, const char *what, PyObject *value, int64
     Py_XDECREF(index);
     char message[200];
     if (overflow || *out < 1) {
-        PyOS_snprintf(message, sizeof message, "a dimension of the %s is %s, it must be at least 1", what,
-                      overflow ? "beyond 64 bits" : *out == 0 ? "0" : "negative");
+        PyOS_snprintf(message, sizeof message, "a dimension of the %s is %s, it must be at least 1",
+                      what,
+                      overflow    ? "beyond 64 bits"
+                      : *out == 0 ? "0"
+                                  : "negative");
         return config_fail(kernel, message);
     }
     return true;
@@ -61,8 +64,8 @@ config_size(struct pm_kernel *kernel, const char *what, PyObject *value, int64_t
     Py_ssize_t len = PySequence_Size(value);
     char message[160];
     if (len < 1 || len > 3) {
-        PyOS_snprintf(message, sizeof message, "the %s has %d dimensions, it must have 1 to 3", what,
-                      (int)len);
+        PyOS_snprintf(message, sizeof message, "the %s has %d dimensions, it must have 1 to 3",
+                      what, (int)len);
         return config_fail(kernel, message);
     }
     for (Py_ssize_t i = 0; i < len; i++) {

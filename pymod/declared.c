@@ -13,16 +13,10 @@ declared_as_double(const struct pm_arg *arg)
     double number;
     float single;
     switch (arg->type.dtype) {
-    case IR_T_FLOAT32:
-        memcpy(&single, &arg->bits, sizeof single);
-        return single;
-    case IR_T_FLOAT:
-        memcpy(&number, &arg->bits, sizeof number);
-        return number;
-    case IR_T_UINT64:
-        return (double)arg->bits;
-    default:
-        return (double)(int64_t)arg->bits;
+    case IR_T_FLOAT32: memcpy(&single, &arg->bits, sizeof single); return single;
+    case IR_T_FLOAT: memcpy(&number, &arg->bits, sizeof number); return number;
+    case IR_T_UINT64: return (double)arg->bits;
+    default: return (double)(int64_t)arg->bits;
     }
 }
 
@@ -36,7 +30,8 @@ declared_int_fits(const struct pm_arg *arg, ir_type to)
         return (is_unsigned || value >= 0) && (row->bits == 64 || arg->bits >> row->bits == 0);
     if (is_unsigned && value < 0)
         return false;
-    return row->bits == 64 || (value >= -(1ll << (row->bits - 1)) && value < 1ll << (row->bits - 1));
+    return row->bits == 64 ||
+           (value >= -(1ll << (row->bits - 1)) && value < 1ll << (row->bits - 1));
 }
 
 static bool

@@ -8,8 +8,7 @@
 #include <string.h>
 
 struct dtype {
-    PyObject_HEAD
-    struct pm_state *state;
+    PyObject_HEAD struct pm_state *state;
     ir_type scalar;
 };
 
@@ -98,7 +97,8 @@ dtype_subscript(PyObject *self, PyObject *index)
     if (ok)
         result = PyUnicode_FromString(text.data);
     else if (!PyErr_Occurred())
-        PyErr_SetString(PyExc_TypeError, "array types are written like float32[:] or float32[:, ::1]");
+        PyErr_SetString(PyExc_TypeError,
+                        "array types are written like float32[:] or float32[:, ::1]");
     sp_str_finish(&text);
     return result;
 }
@@ -161,7 +161,8 @@ static PyMethodDef dtype_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot dtype_slots[] = {
-    {Py_tp_doc, (void *)"An element type: a cast in kernels, a dtype of arrays, part of signatures."},
+    {Py_tp_doc,
+     (void *)"An element type: a cast in kernels, a dtype of arrays, part of signatures."},
     {Py_tp_call, dtype_call},
     {Py_tp_repr, dtype_repr},
     {Py_tp_str, dtype_str},
@@ -340,10 +341,11 @@ pm_dtype_parse(struct pm_state *state, PyObject *object, ir_type *dtype_out)
     Py_ssize_t len;
     const char *text = repr ? PyUnicode_AsUTF8AndSize(repr, &len) : NULL;
     char message[256];
-    PyOS_snprintf(message, sizeof message,
-                  "%.60s is no dtype of a gpu array; there are bool_, int8 to int64, uint8 to uint64, "
-                  "float32 and float64, in the machine's byte order",
-                  text ? text : "this");
+    PyOS_snprintf(
+        message, sizeof message,
+        "%.60s is no dtype of a gpu array; there are bool_, int8 to int64, uint8 to uint64, "
+        "float32 and float64, in the machine's byte order",
+        text ? text : "this");
     PyErr_Clear();
     pm_fail(state, BAD_ARRAY, message);
     Py_XDECREF(repr);

@@ -33,7 +33,8 @@ pm_errors_init(struct pm_state *state, PyObject *module)
 {
     state->error = PyErr_NewExceptionWithDoc(
         "gpu.Error",
-        "Everything that gpu raises. Attributes: code, filename, lineno, offset, hint.", NULL, NULL);
+        "Everything that gpu raises. Attributes: code, filename, lineno, offset, hint.", NULL,
+        NULL);
     if (!state->error || PyModule_AddObjectRef(module, "Error", state->error) < 0)
         return false;
     for (int i = 0; i < SP_N_ERROR_CLASSES; i++) {
@@ -91,8 +92,7 @@ pm_raise(struct pm_state *state, struct sp_diag *diag)
     PyObject *message = error_text(text.data);
     sp_str_finish(&text);
     PyObject *class = state->errors[sp_error_class(diag->code)];
-    PyObject *exception =
-        message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
+    PyObject *exception = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
     Py_XDECREF(message);
     if (exception) {
         const struct sp_src *where = &diag->where;

@@ -27,10 +27,11 @@ foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, c
     Py_ssize_t len;
     const char *name = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
     char reason[260];
-    PyOS_snprintf(reason, sizeof reason,
-                  "elements of type '%.60s' are not supported; there are bool, int8 to int64, uint8 to "
-                  "uint64, float32 and float64 in the machine's byte order (write x.astype(...))",
-                  name ? name : given);
+    PyOS_snprintf(
+        reason, sizeof reason,
+        "elements of type '%.60s' are not supported; there are bool, int8 to int64, uint8 to "
+        "uint64, float32 and float64 in the machine's byte order (write x.astype(...))",
+        name ? name : given);
     PyErr_Clear();
     Py_XDECREF(text);
     Py_XDECREF(dtype);

@@ -8,8 +8,7 @@
 #include <string.h>
 
 struct intrinsic {
-    PyObject_HEAD
-    struct pm_state *state;
+    PyObject_HEAD struct pm_state *state;
     enum ir_intrin id; /* IR_INTRIN_NONE: a namespace */
     char path[64];
 };
@@ -30,10 +29,11 @@ static void *
 intrinsic_fail(PyObject *object)
 {
     struct intrinsic *self = (struct intrinsic *)object;
-    PyErr_Format(self->state->errors[SP_CLASS_LAUNCH],
-                 "%s only works in a kernel: use it in a function decorated with @gpu.jit and launch "
-                 "that with kernel[grid, block](...)",
-                 self->path);
+    PyErr_Format(
+        self->state->errors[SP_CLASS_LAUNCH],
+        "%s only works in a kernel: use it in a function decorated with @gpu.jit and launch "
+        "that with kernel[grid, block](...)",
+        self->path);
     return NULL;
 }
 
@@ -106,7 +106,8 @@ intrinsic_get_doc(PyObject *self, void *closure)
 {
     (void)closure;
     enum ir_intrin id = ((struct intrinsic *)self)->id;
-    return PyUnicode_FromString(id == IR_INTRIN_NONE ? "Names for kernels." : ir_intrin_row(id)->doc);
+    return PyUnicode_FromString(id == IR_INTRIN_NONE ? "Names for kernels."
+                                                     : ir_intrin_row(id)->doc);
 }
 
 static Py_hash_t

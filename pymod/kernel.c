@@ -278,13 +278,15 @@ static PyGetSetDef kernel_getset[] = {
 #define KERNEL_TEXT(name, function, doc)                                                           \
     {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
 static PyMethodDef kernel_methods[] = {
-    KERNEL_TEXT("forall", kernel_forall,
-                "forall(n, block=256, stream=None): a launcher with a thread for each of n elements."),
+    KERNEL_TEXT(
+        "forall", kernel_forall,
+        "forall(n, block=256, stream=None): a launcher with a thread for each of n elements."),
     KERNEL_TEXT("ptx", pm_kernel_ptx,
                 "ptx(signature=None, arch=None): PTX for the signature, or of the last launch."),
     KERNEL_TEXT("llvm", pm_kernel_llvm, "llvm(signature=None, arch=None): LLVM's IR."),
-    KERNEL_TEXT("ir", pm_kernel_ir,
-                "ir(stage=\"core\", signature=None, arch=None): our IR; stages ssa, typed, core, opt."),
+    KERNEL_TEXT(
+        "ir", pm_kernel_ir,
+        "ir(stage=\"core\", signature=None, arch=None): our IR; stages ssa, typed, core, opt."),
     {"bytecode", pm_kernel_bytecode, METH_NOARGS, "The decoded bytecode."},
     {NULL, NULL, 0, NULL},
 };

@@ -158,7 +158,8 @@ static PyMethodDef module_methods[] = {
      "Waits until everything that was launched is done; raises what kernels raised."},
     {"is_available", pm_is_available, METH_NOARGS, "Whether there is a GPU with a working driver."},
     {"select_device", pm_select_device, METH_O,
-     "select_device(\"cpu\" | \"cuda\" | \"cuda:1\" | 1): where kernels run and arrays live from now on."},
+     "select_device(\"cpu\" | \"cuda\" | \"cuda:1\" | 1): where kernels run and arrays live from "
+     "now on."},
     {"stream", pm_stream_create, METH_NOARGS, "A new stream."},
     {"default_stream", pm_default_stream, METH_NOARGS, "The default stream."},
     {"default_arch", pm_default_arch, METH_NOARGS, "What ptx() is made for when nothing is said."},

@@ -30,9 +30,9 @@ typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t
 struct pm_state {
     PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *intrinsic_type,
         *dtype_type;
-    PyObject *error;                       /* gpu.Error */
+    PyObject *error; /* gpu.Error */
     PyObject *errors[SP_N_ERROR_CLASSES];
-    PyObject *dtypes[IR_LAST_SCALAR + 1];  /* gpu.float32, ...; NULL where there is none */
+    PyObject *dtypes[IR_LAST_SCALAR + 1]; /* gpu.float32, ...; NULL where there is none */
 
     struct rt_runtime *rt;
     struct cg_state *cg;
@@ -139,12 +139,11 @@ void pm_view_print_shape(const struct pm_view *view, char text[128]);
 /* ---- Arrays: array.c, array_new.c, array_copy.c --------------------------------------------------- */
 
 struct pm_array {
-    PyObject_HEAD
-    struct pm_state *state;
+    PyObject_HEAD struct pm_state *state;
     struct rt_device *dev;
     struct pm_view view;
-    uint64_t owned;   /* address to free, or 0 */
-    PyObject *base;   /* who owns the memory otherwise; may be NULL */
+    uint64_t owned; /* address to free, or 0 */
+    PyObject *base; /* who owns the memory otherwise; may be NULL */
     PyObject *weakrefs;
 };
 
@@ -173,13 +172,13 @@ PyObject *pm_array_copy_to_device(PyObject *self, PyObject *args, PyObject *kwar
 /* An array that is not ours, held for a launch or a copy. */
 struct pm_foreign {
     struct pm_view view;
-    bool on_host;      /* plain host memory; else device memory of `ordinal` */
+    bool on_host; /* plain host memory; else device memory of `ordinal` */
     int ordinal;
-    bool has_stream;   /* work of `stream` must be over before the memory is used */
+    bool has_stream; /* work of `stream` must be over before the memory is used */
     rt_stream stream;
     bool has_buffer;
     Py_buffer buffer;
-    PyObject *owner;   /* kept alive; may be NULL */
+    PyObject *owner;       /* kept alive; may be NULL */
     struct pm_view staged; /* the copy in GPU memory for a launch; `data` 0: none */
 };
 
@@ -213,13 +212,13 @@ struct pm_reading {
     struct fe_py *py;
     struct ir_module *module;
     struct rt_cache *cache;
-    struct pm_entry *last;       /* the last one compiled; lives in the cache */
-    uint32_t n_params;           /* of the kernel */
+    struct pm_entry *last; /* the last one compiled; lives in the cache */
+    uint32_t n_params;     /* of the kernel */
     /* The last call shape: where each parameter's value comes from. */
-    PyObject *shape_names;       /* tuple of keywords, or NULL */
-    Py_ssize_t shape_n_args;     /* -1: no shape yet */
-    int32_t *shape;              /* index in the call's values, or -1 - i for default i */
-    PyObject **defaults;         /* per parameter, NULL where there is none; owned */
+    PyObject *shape_names;   /* tuple of keywords, or NULL */
+    Py_ssize_t shape_n_args; /* -1: no shape yet */
+    int32_t *shape;          /* index in the call's values, or -1 - i for default i */
+    PyObject **defaults;     /* per parameter, NULL where there is none; owned */
 };
 
 /* A compiled and loaded kernel for one signature. Owned by the reading's cache. */
@@ -232,15 +231,14 @@ struct pm_entry {
 };
 
 struct pm_kernel {
-    PyObject_HEAD
-    struct pm_state *state;
+    PyObject_HEAD struct pm_state *state;
     PyObject *function;   /* the Python function */
     PyObject *signatures; /* tuple of texts; empty if none were given */
     PyObject *options;    /* dict as given */
     PyObject *name;
-    char *name_utf8;      /* for messages; own copy */
+    char *name_utf8; /* for messages; own copy */
     struct cg_options cg_options;
-    char *libdevice;      /* text behind cg_options, own copy */
+    char *libdevice; /* text behind cg_options, own copy */
     struct rt_jit_options jit_options;
     struct sp_arena arena; /* parsed signatures */
     struct {
@@ -249,7 +247,8 @@ struct pm_kernel {
     } *declared;
     uint32_t n_declared;
     struct pm_reading *readings[PM_N_READINGS]; /* [0] is the current one */
-    struct pm_launcher *parked[PM_N_LAUNCHERS]; /* dead launchers whose memory waits to be used again */
+    struct pm_launcher
+        *parked[PM_N_LAUNCHERS]; /* dead launchers whose memory waits to be used again */
     PyObject *weakrefs;
 };
 
@@ -263,7 +262,8 @@ int pm_reading_traverse(struct pm_reading *reading, visitproc visit, void *arg);
 /* The entry for these arguments on this device, compiled if need be (GIL dropped). It lives as long
  * as the reading, of which the caller holds a count. */
 struct pm_entry *pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading,
-                              struct rt_device *dev, const struct ir_argtype *args, uint32_t n_args);
+                              struct rt_device *dev, const struct ir_argtype *args,
+                              uint32_t n_args);
 /* Stage texts: texts.c */
 PyObject *pm_kernel_ptx(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_kernel_llvm(PyObject *self, PyObject *args, PyObject *kwargs);
@@ -273,7 +273,7 @@ PyObject *pm_kernel_bytecode(PyObject *self, PyObject *unused);
 struct cg_dump pm_dump(void);
 bool pm_dump_wants(const char *stage);
 
-/* ---- Launching: config.c, launcher.c, args.c, bind.c ------------------------------------------------- */
+/* ---- Launching: config.c, launcher.c, call.c, args.c, declared.c, bind.c ------------------------------------------------- */
 
 struct pm_config {
     int64_t grid[3], block[3], shared_B;
@@ -282,8 +282,7 @@ struct pm_config {
 };
 
 struct pm_launcher {
-    PyObject_HEAD
-    pm_vectorcall vectorcall;
+    PyObject_HEAD pm_vectorcall vectorcall;
     struct pm_kernel *kernel;
     PyObject *stream; /* the object, kept alive; may be NULL */
     struct pm_config config;
@@ -303,6 +302,9 @@ struct pm_arg {
 bool pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out,
                      PyObject **stream_out);
 PyType_Spec *pm_launcher_spec(void);
+/* Calling a launcher: vectorcall and tp_call. */
+PyObject *pm_call(PyObject *launcher, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+PyObject *pm_call_tuple(PyObject *launcher, PyObject *args, PyObject *kwargs);
 PyObject *pm_launcher_get(struct pm_kernel *kernel, PyObject *index);
 PyObject *pm_launcher_from_config(struct pm_kernel *kernel, const struct pm_config *config,
                                   PyObject *stream);

@@ -143,8 +143,7 @@ static struct pm_reading *
 reading_promote(struct pm_kernel *kernel, int place, struct pm_reading *reading)
 {
     struct pm_reading *last = kernel->readings[place];
-    memmove(&kernel->readings[1], &kernel->readings[0],
-            (size_t)place * sizeof *kernel->readings);
+    memmove(&kernel->readings[1], &kernel->readings[0], (size_t)place * sizeof *kernel->readings);
     kernel->readings[0] = reading;
     if (last != reading)
         pm_reading_unref(last);

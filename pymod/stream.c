@@ -5,8 +5,7 @@
 #include "pymod/pm.h"
 
 struct stream {
-    PyObject_HEAD
-    struct pm_state *state;
+    PyObject_HEAD struct pm_state *state;
     struct rt_device *dev;
     rt_stream handle;
     bool owned;
@@ -172,7 +171,8 @@ static PyGetSetDef stream_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef stream_methods[] = {
-    {"synchronize", stream_synchronize, METH_NOARGS, "Waits until everything in the stream is done."},
+    {"synchronize", stream_synchronize, METH_NOARGS,
+     "Waits until everything in the stream is done."},
     {"__cuda_stream__", stream_protocol, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -1,7 +1,7 @@
 """Write gpu/_gpujit.pyi: the kernel namespace, dtypes and errors from the compiler's tables.
 
-    python pymod/stubs.py           writes the file
-    python pymod/stubs.py --check   exits 1 if it is not what would be written
+python pymod/stubs.py           writes the file
+python pymod/stubs.py --check   exits 1 if it is not what would be written
 """
 
 import re
@@ -12,7 +12,9 @@ TOP = Path(__file__).resolve().parents[1]
 TARGET = TOP / "pymod" / "gpu" / "_gpujit.pyi"
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
-HEAD = '''# Written by pymod/stubs.py from ir/types.def, ir/intrin.def and support/errors.def.
+HEAD = """# Written by pymod/stubs.py from ir/types.def, ir/intrin.def and support/errors.def.
+# fmt: off
+# ruff: noqa
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 
@@ -109,7 +111,7 @@ def default_arch() -> str: ...
 def device_info() -> dict[str, Any]: ...
 def info_text() -> tuple[str, str | None, str, str]: ...
 def set_site_packages(folders: list[str], /) -> None: ...
-'''
+"""
 
 
 def rows(path: str, macro: str) -> list[str]:

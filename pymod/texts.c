@@ -41,7 +41,8 @@ pm_dump_wants(const char *stage)
 
 /* ---- Texts of a kernel ---- */
 
-struct catch {
+struct catch
+{
     enum cg_stage stage;
     struct sp_str text;
 };
@@ -107,7 +108,11 @@ texts_compile(struct pm_kernel *kernel, struct pm_reading *reading, const struct
     sp_diag_init(&diag);
     sp_str_init(&catch.text);
     struct cg_request request = {
-        .py = reading->module, .args = args, .n_args = n_args, .arch = arch, .ptx_cap = ptx_cap,
+        .py = reading->module,
+        .args = args,
+        .n_args = n_args,
+        .arch = arch,
+        .ptx_cap = ptx_cap,
         .options = kernel->cg_options,
         .dump = {.mask = 1u << stage, .text = catch_text, .context = &catch},
     };
@@ -115,17 +120,15 @@ texts_compile(struct pm_kernel *kernel, struct pm_reading *reading, const struct
     request.oracle = fe_oracle_ops(oracle);
     struct artifact *artifact = NULL;
     bool ok;
-    Py_BEGIN_ALLOW_THREADS
-    ok = cg_compile(state->cg, &request, &artifact, NULL, &diag);
-    Py_END_ALLOW_THREADS
-    fe_oracle_destroy(oracle);
+    Py_BEGIN_ALLOW_THREADS ok = cg_compile(state->cg, &request, &artifact, NULL, &diag);
+    Py_END_ALLOW_THREADS fe_oracle_destroy(oracle);
     PyObject *text = NULL;
     if (!ok)
         pm_raise(state, &diag);
     else if (stage == CG_STAGE_PTX && artifact->kind == SP_CODE_PTX)
         text = PyUnicode_FromString(artifact->code);
     else
-        text = PyUnicode_DecodeUTF8(catch.text.data, (Py_ssize_t)catch.text.len, "replace");
+        text = PyUnicode_DecodeUTF8(catch.text.data, (Py_ssize_t) catch.text.len, "replace");
     sp_artifact_destroy(artifact);
     sp_str_finish(&catch.text);
     return text;
@@ -212,7 +215,8 @@ pm_kernel_ir(PyObject *self, PyObject *args, PyObject *kwargs)
         if (!strcmp(stage, cg_stage_name(i)))
             return texts_get(self, signature, arch, i, true);
     char message[120];
-    PyOS_snprintf(message, sizeof message, "no stage '%.40s'; there are ssa, typed, core and opt", stage);
+    PyOS_snprintf(message, sizeof message, "no stage '%.40s'; there are ssa, typed, core and opt",
+                  stage);
     return pm_fail(((struct pm_kernel *)self)->state, BAD_VALUE, message);
 }
 

@@ -1,5 +1,7 @@
 """GPU kernels written in Python, compiled from their bytecode.
 
+A kernel and its launch:
+
     @gpu.jit
     def saxpy(n, a, x, y):
         i = gpu.grid(1)

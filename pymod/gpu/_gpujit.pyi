@@ -1,4 +1,6 @@
 # Written by pymod/stubs.py from ir/types.def, ir/intrin.def and support/errors.def.
+# fmt: off
+# ruff: noqa
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
 

@@ -2,8 +2,8 @@
 
 from gpu import _gpujit
 
-# Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function, LLVM
-# decides what is inlined, kernels are compiled when they are launched.
+# Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function,
+# LLVM decides what is inlined, kernels are compiled when they are launched.
 NUMBA_IGNORED = ("device", "inline", "forceinline", "fastcache", "nopython", "lto")
 
 

@@ -1,7 +1,7 @@
 """The command `gpujit`: a kernel's PTX and the stages before it, and what is installed here.
 
-Exit codes: 0 done; 1 the function does not compile, the error is on stderr; 2 wrong usage, or no such
-file or function.
+Exit codes: 0 done; 1 the function does not compile, the error is on stderr; 2 wrong usage, or no
+such file or function.
 """
 
 import argparse

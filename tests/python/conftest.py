@@ -1,5 +1,5 @@
-"""The host side of the package. Every test with the fixture `device` runs on the CPU device, and again on
-the GPU when there is one."""
+"""The host side of the package. Every test with the fixture `device` runs on the CPU
+device, and again on the GPU when there is one."""
 
 import gpu
 import pytest

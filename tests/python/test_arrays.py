@@ -23,7 +23,11 @@ def test_there_and_back(device, dtype):
         array = gpu.to_device(host)
         assert array.device.startswith(device)
         assert (array.shape, array.ndim, array.size) == (host.shape, host.ndim, host.size)
-        assert (array.dtype, array.itemsize, array.nbytes) == (host.dtype, host.itemsize, host.nbytes)
+        assert (array.dtype, array.itemsize, array.nbytes) == (
+            host.dtype,
+            host.itemsize,
+            host.nbytes,
+        )
         assert len(array) == len(host)
         back = array.copy_to_host()
         assert back.dtype == host.dtype and np.array_equal(back, host)
@@ -41,7 +45,9 @@ def views():
     yield "empty", base[:, 4:4]
 
 
-@pytest.mark.parametrize(("name", "host"), list(views()), ids=lambda v: v if isinstance(v, str) else "")
+@pytest.mark.parametrize(
+    ("name", "host"), list(views()), ids=lambda v: v if isinstance(v, str) else ""
+)
 def test_views_of_numpy(device, name, host):
     array = gpu.to_device(host)
     assert np.array_equal(array.copy_to_host(), host)
@@ -270,7 +276,7 @@ def test_broken_interfaces(changes, text):
 
 def test_memory_of_a_gpu_on_the_cpu_device():
     class Cuda:
-        __cuda_array_interface__ = {
+        __cuda_array_interface__ = {  # noqa: RUF012
             "shape": (4,), "typestr": "<f4", "data": (0x7000000, False), "version": 3,
         }  # fmt: skip
 

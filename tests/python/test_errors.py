@@ -62,8 +62,12 @@ def touch(x, i):
 
 
 def test_out_of_bounds_is_raised_by_the_next_wait():
-    for wait in (gpu.synchronize, lambda: x.copy_to_host(), gpu.default_stream().synchronize):
-        x = gpu.zeros(3)
+    x = gpu.zeros(3)
+
+    def copy():
+        x.copy_to_host()
+
+    for wait in (gpu.synchronize, copy, gpu.default_stream().synchronize):
         touch[1, 1](x, 5)
         with pytest.raises(IndexError) as caught:
             wait()
@@ -116,6 +120,6 @@ def test_the_namespace_on_the_host():
         with pytest.raises(gpu.LaunchError, match="only works in a kernel"):
             use()
     assert repr(gpu.threadIdx.x) == "<gpu.threadIdx.x, for kernels>"
-    with pytest.raises(AttributeError, match="gpu.threadIdx has no attribute 'w'"):
+    with pytest.raises(AttributeError, match=r"gpu\.threadIdx has no attribute 'w'"):
         gpu.threadIdx.w  # noqa: B018
     assert gpu.grid == gpu.grid and gpu.grid != gpu.gridsize

@@ -1,4 +1,4 @@
-"""Launching: configuration, binding of arguments, their kinds, and what must be refused before it runs."""
+"""Launching: configuration, binding and kinds of arguments, and what is refused before it runs."""
 
 import os
 import subprocess
@@ -78,7 +78,8 @@ def test_defaults_and_keywords(device):
     assert filled(store, (1, 4), scale=3) == [15] * 4
     out = gpu.zeros(4, np.int64)
     store[1, 4](value=1, out=out)
-    store[1, 4](*[], **{"out": out, "value": 7})
+    keywords = {"out": out, "value": 7}
+    store[1, 4](*[], **keywords)
     assert out.copy_to_host().tolist() == [7] * 4
 
 
@@ -175,8 +176,8 @@ def test_too_large_ints(device):
 SCALARS = [
     (5, "int"), (True, "bool"), (2.5, "float"), (np.int8(-5), "int"), (np.int16(-5), "int"),
     (np.int32(-5), "int"), (np.int64(-5), "int"), (np.longlong(-5), "int"), (np.uint8(5), "int"),
-    (np.uint16(5), "int"), (np.uint32(5), "int"), (np.uint64(5), "uint64"), (np.float32(2.5), "float32"),
-    (np.float64(2.5), "float"), (np.bool_(True), "bool"),
+    (np.uint16(5), "int"), (np.uint32(5), "int"), (np.uint64(5), "uint64"),
+    (np.float32(2.5), "float32"), (np.float64(2.5), "float"), (np.bool_(True), "bool"),
 ]  # fmt: skip
 
 

@@ -1,0 +1,287 @@
+/* call: kernel[grid, block](arguments), from Python values to a launch.
+ *
+ * A call classifies its values, finds the entry, packs the parameter area by the artifact's list of
+ * slots and launches: no allocation and no attribute look-up when all arrays are ours. The limits of
+ * the device are checked once per launcher and entry.
+ *
+ * Host arrays are used in place on the CPU device, which is then waited for; on a GPU they are copied
+ * there and, if the kernel writes them, back. Memory of other libraries is used where it is, after the
+ * work of the stream that its owner names. */
+#include "pymod/pm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define AREA_B 1024
+
+/* A queue that is full blocks the launch, and may be emptied by a callback that needs the GIL. */
+#define N_QUEUED_WITH_GIL 256
+
+struct call {
+    struct pm_launcher *launcher;
+    struct pm_kernel *kernel;
+    struct pm_reading *reading;
+    struct rt_device *dev;
+    uint32_t n_args;
+    bool foreign; /* some array is not ours */
+    struct pm_arg *args;
+    struct ir_argtype *types;
+};
+
+static void
+call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigned char *area)
+{
+    const struct sp_param *param = artifact->params, *end = param + artifact->n_params;
+    for (; param < end; param++) {
+        void *to = area + param->offset_B;
+        const struct pm_arg *arg = &args[param->argument];
+        switch (param->kind) {
+        case SP_PARAM_SCALAR: memcpy(to, &arg->bits, param->size_B); break;
+        case SP_PARAM_DATA: memcpy(to, &arg->view->data, 8); break;
+        case SP_PARAM_EXTENT: memcpy(to, &arg->view->shape[param->axis], 8); break;
+        case SP_PARAM_STRIDE: memcpy(to, &arg->view->strides[param->axis], 8); break;
+        default: break; /* the runtime's own */
+        }
+    }
+}
+
+static bool
+call_prepare(struct pm_launcher *self, struct rt_device *dev, const struct pm_entry *entry)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    const struct pm_config *config = &self->config;
+    if (!rt_limits_check(rt_device_info(dev), &entry->code->attributes, config->grid, config->block,
+                         config->shared_B, &diag))
+        return pm_raise(self->kernel->state, &diag);
+    for (int i = 0; i < 3; i++) {
+        self->launch.grid[i] = (uint32_t)config->grid[i];
+        self->launch.block[i] = (uint32_t)config->block[i];
+    }
+    self->launch.shared_B = (uint32_t)config->shared_B;
+    self->launch.stream = config->stream;
+    if (!rt_device_prepare(dev, entry->code, &self->launch, &diag))
+        return pm_raise(self->kernel->state, &diag);
+    self->prepared = entry->serial;
+    return true;
+}
+
+static bool
+call_start(struct call *call, struct pm_entry *entry)
+{
+    struct pm_launcher *self = call->launcher;
+    struct pm_state *state = call->kernel->state;
+    uint64_t room[AREA_B / 8];
+    void *area = room;
+    struct sp_diag diag;
+    if (self->prepared != entry->serial && !call_prepare(self, call->dev, entry))
+        return false;
+    if (entry->artifact->params_size_B > AREA_B)
+        area = sp_alloc(entry->artifact->params_size_B);
+    call_pack(entry->artifact, call->args, area);
+    sp_diag_init(&diag);
+    bool ok;
+    if (++state->n_queued > N_QUEUED_WITH_GIL) {
+        Py_BEGIN_ALLOW_THREADS ok =
+            rt_device_launch(call->dev, entry->code, &self->launch, area, &diag);
+        Py_END_ALLOW_THREADS
+    } else {
+        ok = rt_device_launch(call->dev, entry->code, &self->launch, area, &diag);
+    }
+    if (area != room)
+        free(area);
+    if (!ok)
+        pm_raise(state, &diag);
+    return ok;
+}
+
+static bool
+call_is_written(const struct artifact *artifact, uint32_t i)
+{
+    return artifact->written >> (i < 63 ? i : 63) & 1;
+}
+
+static bool
+call_check_written(struct call *call, const struct artifact *artifact)
+{
+    for (uint32_t i = 0; i < call->n_args; i++) {
+        const struct pm_view *view = call->args[i].view;
+        if (view && view->read_only && call_is_written(artifact, i))
+            return pm_fail(call->kernel->state, CALL_ARGUMENT,
+                           call->reading->module->funcs.data[0]->params[i].name,
+                           call->kernel->name_utf8,
+                           "the array is read-only and the kernel writes it; pass x.copy()");
+    }
+    return true;
+}
+
+/* Makes a foreign array's memory ready for the kernel. */
+static bool
+call_stage(struct call *call, struct pm_arg *arg)
+{
+    struct pm_state *state = call->kernel->state;
+    struct pm_foreign *foreign = arg->foreign;
+    rt_stream stream = call->launcher->config.stream;
+    if (!foreign->on_host) {
+        bool same = foreign->stream == stream || (foreign->stream <= 1 && stream <= 1);
+        return !foreign->has_stream || same || pm_wait(state, call->dev, &foreign->stream);
+    }
+    if (rt_device_info(call->dev)->kind == RT_CPU)
+        return true;
+    foreign->staged = foreign->view;
+    foreign->staged.data = 0;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    uint64_t size_B = (uint64_t)foreign->view.size * pm_dtype_size_B(foreign->view.dtype);
+    bool ok;
+    if (!pm_view_contiguous(&foreign->staged, foreign->view.layout == IR_LAYOUT_F))
+        return false;
+    Py_BEGIN_ALLOW_THREADS ok = rt_device_alloc(call->dev, size_B, &foreign->staged.data, &diag);
+    Py_END_ALLOW_THREADS if (!ok) return pm_raise(state, &diag);
+    arg->view = &foreign->staged;
+    return pm_upload(state, call->dev, &foreign->staged, &foreign->view, stream);
+}
+
+static bool
+call_unstage(struct call *call, const struct artifact *artifact, uint32_t i)
+{
+    struct pm_foreign *foreign = call->args[i].foreign;
+    return !foreign->staged.data || !call_is_written(artifact, i) ||
+           pm_download(call->kernel->state, call->dev, &foreign->view, &foreign->staged,
+                       call->launcher->config.stream);
+}
+
+static bool
+call_free_staged(struct call *call)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < call->n_args; i++) {
+        struct pm_foreign *foreign = call->args[i].foreign;
+        if (!foreign || !foreign->staged.data)
+            continue;
+        struct sp_diag diag;
+        sp_diag_init(&diag);
+        bool ok;
+        Py_BEGIN_ALLOW_THREADS ok = rt_device_free(call->dev, foreign->staged.data, &diag);
+        Py_END_ALLOW_THREADS foreign->staged.data = 0;
+        if (!ok && !PyErr_Occurred())
+            pm_raise(call->kernel->state, &diag);
+        sp_diag_finish(&diag);
+        all = all && ok;
+    }
+    return all;
+}
+
+static bool
+call_start_foreign(struct call *call, struct pm_entry *entry)
+{
+    bool ok = true, on_host = false;
+    for (uint32_t i = 0; ok && i < call->n_args; i++) {
+        if (!call->args[i].foreign)
+            continue;
+        on_host |= call->args[i].foreign->on_host;
+        ok = call_stage(call, &call->args[i]);
+    }
+    ok = ok && call_start(call, entry);
+    if (ok && on_host)
+        ok = pm_wait(call->kernel->state, call->dev, &call->launcher->config.stream);
+    for (uint32_t i = 0; ok && i < call->n_args; i++)
+        if (call->args[i].foreign)
+            ok = call_unstage(call, entry->artifact, i);
+    return call_free_staged(call) && ok;
+}
+
+static bool
+call_run(struct call *call, PyObject *const *values)
+{
+    struct pm_kernel *kernel = call->kernel;
+    uint32_t n = call->n_args;
+    bool read_only = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!pm_arg_get(kernel, call->reading, call->dev, i, values[i], &call->args[i])) {
+            call->n_args = i; /* those that were classified, for the release */
+            return false;
+        }
+        call->foreign |= call->args[i].foreign != NULL;
+        read_only |= call->args[i].view && call->args[i].view->read_only;
+    }
+    if (kernel->n_declared && !pm_args_declared(kernel, call->args, n))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        call->types[i] = call->args[i].type;
+    struct pm_entry *entry = pm_entry_get(kernel, call->reading, call->dev, call->types, n);
+    if (!entry || (read_only && !call_check_written(call, entry->artifact)))
+        return false;
+    return call->foreign ? call_start_foreign(call, entry) : call_start(call, entry);
+}
+
+PyObject *
+pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    struct pm_launcher *self = (struct pm_launcher *)object;
+    struct pm_kernel *kernel = self->kernel;
+    struct pm_state *state = kernel->state;
+    struct rt_device *dev = state->dev ? state->dev : pm_device(state);
+    struct pm_reading *reading = dev ? pm_kernel_reading(kernel) : NULL;
+    if (!reading)
+        return NULL;
+    if (state->announce)
+        pm_announce(state);
+    uint32_t n = reading->n_params;
+    Py_ssize_t n_args = (Py_ssize_t)(nargsf & ~((size_t)1 << (8 * sizeof(size_t) - 1)));
+    PyObject *few_values[PM_N_INLINE_ARGS], **values = few_values;
+    struct pm_arg few_args[PM_N_INLINE_ARGS];
+    struct ir_argtype few_types[PM_N_INLINE_ARGS];
+    struct call call = {.launcher = self,
+                        .kernel = kernel,
+                        .reading = reading,
+                        .dev = dev,
+                        .n_args = n,
+                        .args = few_args,
+                        .types = few_types};
+    if (n > PM_N_INLINE_ARGS) {
+        values = sp_alloc(n * sizeof *values);
+        call.args = sp_alloc(n * sizeof *call.args);
+        call.types = sp_alloc(n * sizeof *call.types);
+    }
+    reading->refs++;
+    bool ok;
+    if (!kwnames && n_args == (Py_ssize_t)n)
+        ok = call_run(&call, args);
+    else if ((ok = pm_bind(kernel, reading, args, n_args, kwnames, values)))
+        ok = call_run(&call, values);
+    else
+        call.n_args = 0;
+    if (call.foreign || !ok)
+        for (uint32_t i = 0; i < call.n_args; i++)
+            pm_arg_release(&call.args[i]);
+    if (n > PM_N_INLINE_ARGS) {
+        free(values);
+        free(call.args);
+        free(call.types);
+    }
+    pm_reading_unref(reading);
+    return ok ? Py_NewRef(Py_None) : NULL;
+}
+
+/* For callers without vectorcall: the values in one array, as vectorcall has them. */
+PyObject *
+pm_call_tuple(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    Py_ssize_t n_args = PyTuple_Size(args), n_names = kwargs ? PyDict_Size(kwargs) : 0;
+    PyObject **values = sp_alloc((size_t)(n_args + n_names) * sizeof *values);
+    PyObject *names = PyTuple_New(n_names), *name, *value, *result = NULL;
+    for (Py_ssize_t i = 0; i < n_args; i++)
+        values[i] = PyTuple_GetItem(args, i);
+    Py_ssize_t at = 0;
+    bool ok = names != NULL;
+    for (Py_ssize_t i = 0; ok && i < n_names && PyDict_Next(kwargs, &at, &name, &value); i++) {
+        values[n_args + i] = value;
+        ok = PyTuple_SetItem(names, i, Py_NewRef(name)) == 0;
+    }
+    if (ok)
+        result = pm_call(self, values, (size_t)n_args, n_names ? names : NULL);
+    Py_XDECREF(names);
+    free(values);
+    return result;
+}

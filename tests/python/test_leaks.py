@@ -1,0 +1,161 @@
+"""Memory: what was compiled goes with its kernel, also through reference cycles."""
+
+import gc
+import os
+import weakref
+from pathlib import Path
+
+import gpu
+import numpy as np
+import pytest
+
+N = int(os.environ.get("GPUJIT_LEAK_KERNELS", "600"))
+WARM = max(100, N // 10)
+SOURCE = """
+@gpu.jit
+def kernel(x):
+    i = gpu.grid(1)
+    if i < x.size:
+        x[i] = x[i] + {n}
+"""
+
+
+def resident_B():
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def compile_one(n, x):
+    scope = {"gpu": gpu}
+    exec(SOURCE.format(n=n), scope)
+    scope["kernel"][1, 4](x)
+    return scope["kernel"]
+
+
+def test_compiled_and_deleted_kernels(device):
+    """GPUJIT_LEAK_KERNELS=10000 is the whole measurement: less than 5 MB after the first 1,000."""
+    x = gpu.zeros(4)
+    for n in range(WARM):
+        compile_one(n, x)
+    gc.collect()
+    before = resident_B()
+    for n in range(WARM, N):
+        compile_one(n, x)
+    gc.collect()
+    gpu.synchronize()
+    grown = resident_B() - before
+    assert x.copy_to_host()[0] == sum(range(N))
+    assert grown < 5e6, f"{grown / 1e6:.1f} MB for {N - WARM} kernels"
+
+
+def test_a_cycle_through_globals_is_collected(device):
+    kernel = compile_one(1, gpu.zeros(4))
+    gpu.synchronize()
+    reference = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert reference() is None
+
+
+def test_a_cycle_through_a_closure_is_collected(device):
+    def make():
+        bystander = np.zeros(1)  # noqa: F841
+        kernels = type("Space", (), {})()
+
+        @gpu.jit
+        def inner(x):
+            x[0] = 1.0
+
+        @gpu.jit
+        def outer(x):
+            inner(x)
+
+        kernels.inner, kernels.outer = inner, outer
+        outer.py_func.__kwdefaults__ = {}
+        outer.py_func.cycle = outer
+        outer[1, 1](gpu.zeros(1))
+        gpu.synchronize()
+        return weakref.ref(outer), weakref.ref(inner)
+
+    references = make()
+    gc.collect()
+    assert [r() for r in references] == [None, None]
+
+
+def test_a_cycle_through_a_launcher_is_collected(device):
+    @gpu.jit
+    def kernel(x):
+        x[0] = 1.0
+
+    kernel.py_func.launcher = kernel[1, 1]
+    kernel.py_func.launcher(gpu.zeros(1))
+    gpu.synchronize()
+    reference = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert reference() is None
+
+
+def test_without_cycles_nothing_waits_for_the_collector(device):
+    def make():
+        x = gpu.zeros(1)
+
+        def function(x):
+            x[0] = 1.0
+
+        kernel = gpu.jit(function)
+        kernel[1, 1](x)
+        gpu.synchronize()
+        return weakref.ref(kernel), weakref.ref(x)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert [r() for r in make()] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_launches_leak_nothing(device):
+    @gpu.jit
+    def kernel(n, a, x, y=None):
+        x[0] = n * a
+
+    x, host = gpu.zeros(4), np.zeros(4)
+    bad = [(1, 2, [1]), (1,), (1, 2, "x")]
+
+    def once():
+        kernel[1, 4](1, 2.0, x)
+        kernel[1, 4](n=1, a=np.float32(2), x=x, y=None)
+        kernel[1, 4](1, 2.0, host)
+        kernel[1, 4, 0](np.int32(1), True, host[::2])
+        for args in bad:
+            with pytest.raises(gpu.ArgumentTypeError):
+                kernel[1, 4](*args)
+
+    for _ in range(300):
+        once()
+    gc.collect()
+    gpu.synchronize()
+    before = resident_B()
+    for _ in range(3000):
+        once()
+    gc.collect()
+    gpu.synchronize()
+    assert resident_B() - before < 2e6
+
+
+def test_readings_that_were_replaced_go(device):
+    scope = {"gpu": gpu, "value": 0}
+    exec("@gpu.jit\ndef kernel(x):\n    x[0] = value\n", scope)
+    x = gpu.zeros(1)
+    for n in range(60):
+        scope["value"] = n
+        scope["kernel"][1, 1](x)
+    gc.collect()
+    before = resident_B()
+    for n in range(60, 260):
+        scope["value"] = n
+        scope["kernel"][1, 1](x)
+        assert x.copy_to_host()[0] == n
+    assert resident_B() - before < 3e6
