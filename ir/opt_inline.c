@@ -298,7 +298,12 @@ caller_block(struct caller *c, uint32_t b)
     uint32_t n_rest = old.insns.len - i;
     func->blocks.data[b].insns.len = i;
     func->blocks.data[b].n_succ = 0;
+    for (uint32_t k = 0; k < n_rest; k++) /* parameters stay in the entry block */
+        if (ir_insn(func, rest[k])->op == IR_PARAM)
+            sp_vec_push(func->module->arena, &func->blocks.data[b].insns, rest[k]);
     for (uint32_t k = 0; k < n_rest; k++) {
+        if (ir_insn(func, rest[k])->op == IR_PARAM)
+            continue;
         if (is_inlined(c, rest[k])) {
             at = caller_take(c, at, rest[k]);
             continue;
