@@ -39,6 +39,8 @@ cg_finish_passes(struct cg_emit *e, const struct cg_machine *machine)
         LLVMDisposeErrorMessage(message);
         return false;
     }
+    if (e->arch.sm)
+        cg_mend_shifts(e);
     return e->diag->code == SP_OK;
 }
 
