@@ -4,11 +4,11 @@
  * Tarjan's algorithm, 1972, without recursion), so a body is final when it is copied. Inlined is a
  * callee that is small, or that has one call in the whole module, while the caller stays below a fixed
  * size; functions of a recursive component are never inlined. So a chain of 200 functions becomes a
- * few functions of bounded size and 100 calls of one function cannot multiply it without end.
- * Uncalled bodies are left to ir_opt_dce. One pass over a caller copies its blocks' instructions
- * once, however many calls they hold. A copied instruction keeps its source range, with file and
- * function named where the callee's differ. Inlining by LLVM alone came too late: ranges and facts of
- * the arguments would stop at calls.
+ * few functions of bounded size and 100 calls of one function cannot multiply it without end. A body
+ * whose only call is gone is emptied, the function itself is left to ir_opt_dce. One pass over a
+ * caller copies its blocks' instructions once, however many calls they hold. A copied instruction
+ * keeps its source range, with file and function named where the callee's differ. Inlining by LLVM
+ * alone came too late: ranges and facts of the arguments would stop at calls.
  *
  *     b0: %3 = callf i64 @1 %1, %2          b0: jump b1
  *         ret %3                            b1: %5 = add i64 %1, %2
@@ -250,6 +250,18 @@ struct caller {
     ir_ref *replaced;  /* by old ref: the value that took its place, or 0 */
 };
 
+/* Nothing calls it any more: what is left of it until ir_opt_dce costs the passes nothing. */
+static void
+inline_empty(struct ir_func *func)
+{
+    func->insns.len = 1;
+    func->operands.len = 0;
+    func->blocks.len = 1;
+    func->blocks.data[0].insns.len = 0;
+    func->blocks.data[0].n_succ = 0;
+    ir_unreachable(func, 0);
+}
+
 /* Puts the callee's body behind block `at`; returns the block where the caller goes on. */
 static uint32_t
 caller_take(struct caller *c, uint32_t at, ir_ref call)
@@ -272,6 +284,8 @@ caller_take(struct caller *c, uint32_t at, ir_ref call)
     c->grown += c->in->n_insns[callee];
     ir_delete(func, call);
     ir_jump(func, at, copy.first_block);
+    if (c->in->n_calls[callee] == 1 && callee != 0)
+        inline_empty(c->in->module->funcs.data[callee]);
     return copy.exit;
 }
 
