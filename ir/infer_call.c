@@ -166,7 +166,7 @@ infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
         return true;
     }
     if (!ir_type_is_scalar(a.type)) {
-        INFER_FAIL(in, instance, ref, ARGUMENT_TYPE, "x", name, infer_text(in, a.type));
+        INFER_FAIL(in, instance, ref, ARGUMENT_TYPE, "1", name, infer_text(in, a.type));
         return ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY
                    ? INFER_HINT(in, "cast an element: %s(x[i])", name)
                    : false;

@@ -22,7 +22,7 @@ struct intrin_call {
 static bool
 intrin_bad_argument(struct intrin_call *call, uint32_t i)
 {
-    const char *which = sp_arena_printf(call->in->ctx->arena, "number %u", i + 1);
+    const char *which = sp_arena_printf(call->in->ctx->arena, "%u", i + 1);
     ir_type type = call->args[i].type;
     CALL_ERROR(call, ARGUMENT_TYPE, which, call->name, infer_text(call->in, type));
     return ir_type_info(call->in->module, type)->kind == IR_KIND_ARRAY

@@ -162,8 +162,8 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
     if (type == IR_T_NONE)
         return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
     bool shift = op == IR_BIN_LSHIFT || op == IR_BIN_RSHIFT || op == IR_BIN_POW;
-    if (!infer_check_constant(in, instance, ref, a, b.type) ||
-        (!shift && !infer_check_constant(in, instance, ref, b, a.type)))
+    if (!shift && (!infer_check_constant(in, instance, ref, a, b.type) ||
+                   !infer_check_constant(in, instance, ref, b, a.type)))
         return false;
     out->type = type;
     out->constant = a.constant && b.constant
