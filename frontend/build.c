@@ -94,6 +94,11 @@ build_device(struct build *b, ir_ref value)
     struct sp_src where = build_src(b);
     struct sp_diag diag;
     sp_diag_init(&diag);
+    if (strcmp(info->type_name, "complex") == 0) {
+        sp_diag_set(&diag, SP_E_NYI_TYPE, &where, "complex");
+        sp_diag_hint(&diag, "compute with the real and the imaginary part");
+        return build_err_diag(b, &diag);
+    }
     sp_diag_set(&diag, SP_E_HOST_OBJECT, &where,
                 text ? sp_arena_printf(b->arena, "'%s'", text) : "an object", info->type_name);
     sp_diag_hint(&diag, "pass numbers and arrays as arguments, or keep constants in tuples");

@@ -45,9 +45,10 @@ fe_reader_add(struct fe_reader *reader, const void *identity, size_t identity_B,
     return *number;
 }
 
-/* Generators and coroutines run in steps, which no later stage knows. */
+/* Generators and coroutines run in steps, which no later stage knows. The kernel's parameters are what
+ * a launch binds, so none may have a star; in a device function that counts only where it is used. */
 static bool
-read_check_flags(const struct fe_code *code, struct sp_diag *diag)
+read_check_flags(const struct fe_code *code, bool is_kernel, struct sp_diag *diag)
 {
     struct sp_src where = {.file = code->file, .function = code->name, .line = code->first_line,
                            .end_line = code->first_line, .col = -1, .end_col = -1};
@@ -56,6 +57,8 @@ read_check_flags(const struct fe_code *code, struct sp_diag *diag)
         construct = FE_CONSTRUCT_ASYNC;
     else if (code->flags & FE_CO_GENERATOR)
         construct = FE_CONSTRUCT_YIELD;
+    else if (is_kernel && (code->flags & (FE_CO_VARARGS | FE_CO_VARKEYWORDS)))
+        construct = FE_CONSTRUCT_VARARGS;
     else
         return true;
     sp_diag_set(diag, SP_E_NYI_CONSTRUCT, &where, fe_construct_text(construct));
@@ -102,7 +105,7 @@ read_code(struct fe_reader *reader, const struct fe_function *function, struct i
     struct fe_cfg cfg;
     sp_arena_init(&scratch);
     bool ok = read_params(reader, function, func, diag) &&
-              read_check_flags(&function->code, diag) &&
+              read_check_flags(&function->code, func->index == 0, diag) &&
               fe_decode(&function->code, &scratch, &insns, diag) &&
               fe_cfg_make(&function->code, &insns, &scratch, &cfg, diag) &&
               fe_build(reader, function, &insns, &cfg, &scratch, func, diag);
