@@ -51,3 +51,60 @@ def math_arguments(x):
 # kernel(int, float32[:])
 def dimensions_at_run_time(n, x):
     x[gpu.grid(n)] = 1.0  # error: NEEDS_CONSTANT must be a constant
+
+
+# kernel(float32[:])
+def no_such_range(x):
+    for i in range(0.5, 3):  # error: ARGUMENT_TYPE range
+        x[i] = 1.0
+
+
+# kernel(float32[:])
+def range_of_four(x):
+    for i in range(1, 2, 3, 4):  # error: ARGUMENT_COUNT 4 given
+        x[i] = 1.0
+
+
+# kernel(float32[:])
+def wrong_dimensions(x):
+    x[gpu.grid(4)] = 1.0  # error: NEEDS_CONSTANT it is 1, 2 or 3
+
+
+# kernel(float32[:])
+def called_special_register(x):
+    x[gpu.threadIdx.x()] = 1.0  # error: NOT_CALLABLE gpu.threadIdx.x
+
+
+# kernel(float32[:])
+def length_of_a_number(x):
+    x[0] = len(x[0])  # error: ARGUMENT_TYPE len
+
+
+# kernel(int8[:])
+def atomic_on_int8(x):
+    gpu.atomic.add(x, 0, 1)  # error: ARGUMENT_TYPE atomics work on int32
+
+
+# kernel(int32[:])
+def atomic_float_into_int(x):
+    gpu.atomic.add(x, 0, 1.5)  # error: ARGUMENT_TYPE the array holds int32
+
+
+# kernel(float32[:])
+def atomic_index(x):
+    gpu.atomic.add(x, (0, 1), 1.0)  # error: RANK_MISMATCH indexed with 2
+
+
+# kernel(float32[:])
+def unknown_keyword_of_math(x):
+    x[0] = math.isclose(x[0], 1.0, tolerance=3)  # error: ARGUMENT_NAME no argument 'tolerance'
+
+
+# kernel(float32[:])
+def gcd_of_floats(x):
+    x[0] = math.gcd(x[0], 4)  # error: ARGUMENT_TYPE math.gcd
+
+
+# kernel(float32[:])
+def recursion_without_an_end(x):
+    x[0] = endless(3)  # error: NEVER_RETURNS 'endless'

@@ -31,8 +31,8 @@ def formatted_string(x):
 
 
 # kernel(float32[:])
-def generator(x):
-    yield x[0]  # error: NYI_CONSTRUCT generator
+def generator(x):  # error: NYI_CONSTRUCT generator
+    yield x[0]
 
 
 # kernel(float32[:])
@@ -40,3 +40,156 @@ def imported(x):
     import math  # error: NYI_CONSTRUCT import
 
     x[0] = math.pi
+
+
+# kernel(float32[:])
+def set_display(x):
+    x[0] = len({1, 2})  # error: NYI_CONSTRUCT a set
+
+
+# kernel(float32[:])
+def list_comprehension(x):
+    x[0] = [i for i in range(3)][0]  # error: NYI_CONSTRUCT a list comprehension
+
+
+# kernel(float32[:])
+def dict_comprehension(x):
+    x[0] = {i: i for i in range(3)}[0]  # error: NYI_CONSTRUCT a dict comprehension
+
+
+# kernel(float32[:])
+def set_comprehension(x):
+    x[0] = len({i for i in range(3)})  # error: NYI_CONSTRUCT a set comprehension
+
+
+# kernel(float32[:])
+def generator_expression(x):
+    x[0] = max(i for i in range(3))  # error: NYI_CONSTRUCT a generator expression
+
+
+# kernel(float32[:])
+def raised(x):
+    if x[0] > 0:
+        raise ValueError("positive")  # error: NYI_CONSTRUCT a raise statement
+
+
+# kernel(float32[:])
+def asserted(x):
+    assert x[0] > 0  # error: NYI_CONSTRUCT an assert statement
+    x[0] = 1.0
+
+
+# kernel(float32[:])
+def nested_class(x):
+    class Inside:  # error: NYI_CONSTRUCT a class definition
+        pass
+
+    x[0] = Inside()
+
+
+# kernel(float32[:])
+def starred_call(x):
+    args = (1.0, 2.0)
+    x[0] = max(*args)  # error: NYI_CONSTRUCT a call with *arguments
+
+
+# kernel(float32[:])
+def starred_target(x):
+    first, *rest = (1.0, 2.0, 3.0)  # error: NYI_CONSTRUCT starred unpacking
+    x[0] = first
+
+
+# kernel(float32[:])
+def starred_tuple(x):
+    pair = (1.0, 2.0)
+    x[0] = (0.0, *pair)[1]  # error: NYI_CONSTRUCT unpacking with *
+
+
+counter = 0
+
+
+# kernel(float32[:])
+def assigned_global(x):
+    global counter
+    counter = 1  # error: NYI_CONSTRUCT assignment to a global variable
+    x[0] = counter
+
+
+# kernel(float32[:])
+def slice_of_an_array(x):
+    y = x[1:3]  # error: NYI_CONSTRUCT a slice
+    y[0] = 1.0
+
+
+# kernel(float32[:])
+def membership(x):
+    x[0] = 3 in (1, 2, 3)  # error: NYI_CONSTRUCT the operator 'in'
+
+
+# kernel(float32[:])
+def deleted_element(x):
+    del x[0]  # error: NYI_CONSTRUCT a del statement
+
+
+# kernel(float32[:])
+def assigned_attribute(x):
+    x.size = 3  # error: NYI_CONSTRUCT assignment to an attribute
+
+
+# kernel(float32[:])
+async def coroutine(x):  # error: NYI_CONSTRUCT async
+    x[0] = 1.0
+
+
+# kernel(float32[:])
+def complex_number(x):
+    x[0] = 1j  # error: NYI_TYPE type complex
+
+
+def star_helper(*values):
+    return values[0]
+
+
+# kernel(float32[:])
+def star_helper_called(x):
+    x[0] = star_helper(1.0, 2.0)  # error: NYI_CONSTRUCT a parameter with *
+
+
+# kernel(float32[:])
+def printed(x):
+    print(x[0])  # error: NYI_CONSTRUCT the builtin 'print'
+
+
+# kernel(float32[:])
+def summed(x):
+    x[0] = sum(x)  # error: NYI_CONSTRUCT the builtin 'sum'
+
+
+# kernel(float32[:])
+def text_result(x):
+    x[0] = "text"  # error: CANNOT_STORE cannot be stored in an array of float32
+
+
+# kernel(float32[:])
+def none_result(x):
+    x[0] = None  # error: CANNOT_STORE None
+
+
+# kernel(float32[:])
+def deleted_local(x):
+    y = x[0]
+    del y  # error: NYI_CONSTRUCT a del statement
+
+
+# kernel(float32[:])
+def lambda_inside(x):
+    f = lambda v: v * 2  # error: NYI_CONSTRUCT a lambda expression
+    x[0] = f(x[0])
+
+
+# kernel(float32[:])
+def function_inside(x):
+    def double(v):  # error: NYI_CONSTRUCT a nested function
+        return v * 2
+
+    x[0] = double(x[0])

@@ -45,5 +45,33 @@ def property_of_an_instance(x):
 # kernel(int, float32[:])
 def undefined_on_every_path(n, x):
     if n > 0:
-        del n
-        x[0] = n  # error: UNDEFINED_VARIABLE variable 'n' is used before it has a value
+        x[0] = m  # error: UNDEFINED_VARIABLE variable 'm' is used before it has a value
+    m = 1.0
+    x[1] = m
+
+
+# kernel(float32[:])
+def unknown_math(x):
+    import_free = gpu.threadIdx.w  # error: UNKNOWN_ATTRIBUTE no attribute 'w'
+    x[0] = import_free
+
+
+# kernel(int, float32[:])
+def undefined_before_its_loop(n, x):
+    x[0] = total + n  # error: UNDEFINED_VARIABLE variable 'total'
+    total = 1.0
+
+
+# kernel(float32[:])
+def host_function(x):
+    x[0] = len(logger.handlers)  # error: ARGUMENT_TYPE argument 1 of len cannot be list
+
+
+# kernel(float32[:])
+def host_method(x):
+    logger.info("text")  # error: NYI_CONSTRUCT the method 'info' of 'Logger'
+
+
+# kernel(float32[:])
+def unknown_attribute_of_an_instance(x):
+    x[0] = config.missing  # error: UNKNOWN_ATTRIBUTE no attribute 'missing'

@@ -103,3 +103,116 @@ def growing_tuple(n, x):
 # kernel(float32[:])
 def kernel_with_a_result(x):
     return x[0]  # error: KERNEL_RETURNS a kernel cannot return float32
+
+
+# kernel(uint64[:], int64[:])
+def signs_of_min(x, y):
+    x[0] = min(x[0], gpu.int32(y[0]))  # error: MIXED_SIGNS no common integer type
+
+
+# kernel(int, uint64[:])
+def signs_that_meet(n, x):
+    if n > 0:
+        v = x[0]
+    else:
+        v = gpu.int8(n)
+    x[1] = v  # error: MIXED_SIGNS
+
+
+# kernel(float32[:])
+def matrix_product(x):
+    x[0] = x[0] @ x[1]  # error: BAD_OPERANDS '@' is not defined for
+
+
+# kernel(float32[:])
+def and_of_floats(x):
+    x[0] = x[0] & 1  # error: BAD_OPERANDS '&' is not defined for float32 and int
+
+
+# kernel(float32[:])
+def array_compared(x):
+    x[0] = x > 0  # error: BAD_OPERANDS index the array
+
+
+# kernel(float32[:])
+def array_added(x):
+    x[0] = x + 1  # error: BAD_OPERANDS index the array
+
+
+# kernel(float32[:])
+def array_stored(x):
+    x[0] = x  # error: CANNOT_STORE cannot be stored
+
+
+# kernel(int, float32[:])
+def identity(n, x):
+    x[0] = n is 3  # error: BAD_OPERANDS write == or !=
+
+
+# kernel(float32[:])
+def huge_constant(x):
+    x[0] = 123456789012345678901234567890  # error: CONSTANT_TOO_LARGE 123456789012345678901234567890
+
+
+# kernel(int, float32[:])
+def array_or_number(n, x):
+    y = x if n > 0 else 1.0
+    x[0] = y  # error: CANNOT_MEET
+
+
+# kernel(int, float32[:], float64[:])
+def arrays_that_differ(n, x, y):
+    if n > 0:
+        z = x
+    else:
+        z = y
+    z[0] = 1.0  # error: CANNOT_MEET 'z'
+
+
+# kernel(int, float32[:])
+def tuples_that_differ(n, x):
+    if n > 0:
+        t = (1, 2)
+    else:
+        t = (1, 2, 3)
+    x[0] = t[0]  # error: CANNOT_MEET 't'
+
+
+# kernel(float32[:])
+def loop_over_an_array(x):
+    for v in x:  # error: NOT_ITERABLE for i in range(len(x))
+        x[0] += v
+
+
+# kernel(float32[:])
+def unpacked_array(x):
+    a, b = x  # error: NOT_UNPACKABLE by index
+    x[0] = a + b
+
+
+# kernel(float32[:])
+def text_index(x):
+    x["a"] = 1.0  # error: INDEX_TYPE an index must be an integer
+
+
+# kernel(float32[:, :])
+def float_among_indices(x):
+    x[0, 1.5] = 1.0  # error: INDEX_TYPE an index must be an integer
+
+
+# kernel(int, float32[:])
+def tuple_index_at_run_time(n, x):
+    t = ((1, 2), (3, 4, 5))
+    x[0] = t[n][0]  # error: CANNOT_MEET
+
+
+# kernel(int, float32[:])
+def kernel_with_a_tuple(n, x):
+    if n > 0:
+        return
+    return 1, 2  # error: KERNEL_RETURNS a kernel cannot return
+
+
+# kernel(float32[:, :, :])
+def rank_of_augmented(x):
+    x[0, 0] += 1.0  # error: RANK_MISMATCH a 3-dimensional array is indexed with 2
