@@ -213,6 +213,18 @@ def int_op(op: str, a: int, b: int, kind: str) -> int:
     return a ^ b
 
 
+def power(x: float, y: float) -> float:
+    """As pow in C: a negative base with a fractional exponent gives NaN."""
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0 and y % 2 == 1 else math.inf
+    except ValueError:
+        if x != 0:
+            return math.nan
+        return math.copysign(math.inf, x) if y % 2 == 1 else math.inf
+
+
 def float_op(op: str, a: float, b: float, kind: str) -> float:
     """An operation of floats of one type, rounded once; // and % are NumPy's."""
     dtype = np.float32 if kind == "float32" else np.float64
@@ -230,7 +242,7 @@ def float_op(op: str, a: float, b: float, kind: str) -> float:
             return float(np.floor_divide(x, y))
         if op == "%":
             return float(np.remainder(x, y))
-        return float(np.power(x, y))
+        return power(float(x), float(y))
 
 
 def compare(op: str, a: Num, b: Num) -> Num:

@@ -10,14 +10,14 @@ SHAPES = {1: (7,), 2: (3, 5), 3: (2, 3, 4), 4: (2, 3, 2, 3)}
 
 
 class Device:
-    """A view, with the strides of a NumPy view, of a copy of its base in the device's memory."""
+    """A view, with the strides of a NumPy view, of a copy of its base in the GPU's memory."""
 
     def __init__(self, view: np.ndarray):
         base = view
         while base.base is not None:
             base = base.base
         self.shape = view.shape
-        self.memory = gpu.to_device(base.reshape(-1, order="K"))
+        self.memory = gpu.to_device(base.reshape(-1))
         offset = view.ctypes.data - base.ctypes.data
         self.host = base
         self.view = view
@@ -29,8 +29,25 @@ class Device:
     def result(self) -> np.ndarray:
         """The view with what is in the device's memory now."""
         host = self.memory.copy_to_host().reshape(-1)
-        self.host.reshape(-1, order="K")[...] = host
+        self.host.reshape(-1)[...] = host
         return self.view
+
+
+class Host:
+    """The CPU device uses a NumPy array where it is."""
+
+    def __init__(self, view: np.ndarray):
+        self.view = view
+        self.__array_interface__ = view.__array_interface__
+
+    def result(self) -> np.ndarray:
+        return self.view
+
+
+@pytest.fixture
+def place(device):
+    """Puts an array with its strides where the device can use it."""
+    return Host if device == "cpu" else Device
 
 
 def filled(dtype: str, count: int) -> np.ndarray:
@@ -99,11 +116,11 @@ def added(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("rank", SHAPES)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_elements(dtype, rank, layout):
+def test_elements(place, dtype, rank, layout):
     x = layout(dtype, SHAPES[rank])
     source = x.copy()
     y, z = (layout(dtype, SHAPES[rank]) for _ in range(2))
-    x, y, z = (Device(a) for a in (x, y, z))
+    x, y, z = (place(a) for a in (x, y, z))
     kit.launch(element_kernel(rank), source.size, x, y, z)
     assert np.array_equal(y.result(), source)
     flipped = source[tuple(slice(None, None, -1) for _ in range(rank))]
@@ -143,10 +160,10 @@ def kernel(x, out):
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("rank", SHAPES)
-def test_attributes(rank, layout):
+def test_attributes(place, rank, layout):
     x = layout("int16", SHAPES[rank])
     out = np.zeros(9, "int64")
-    kit.single(kit.kernel(ATTRIBUTES), Device(x), out)
+    kit.single(kit.kernel(ATTRIBUTES), place(x), out)
     expected = [x.size, rank, len(x), rank, x.shape[0], x.shape[-1], x.strides[0], x.strides[-1], rank]
     assert out.tolist() == expected
 

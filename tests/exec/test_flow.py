@@ -328,14 +328,6 @@ def annotated(x, out):
     out[0] = total
 
 
-def deleted_local(x, out):
-    y = x[0]
-    out[0] = y
-    del y
-    y = 3
-    out[1] = y
-
-
 def sieve(n, flags, out):
     for i in range(2, n):
         flags[i] = 1
@@ -369,7 +361,7 @@ CASES = [
     (defined_on_one_path, [1], [0, 0]), (defined_on_one_path, [-1], [0, 0]),
     (many_carried, 10, [0.0, 0.0]), (collatz, [1, 2, 7, 27, 97], [0] * 5),
     (bubble_sort, [5, 3, 9, -1, 0, 5, 2]), (bubble_sort, [1, 2, 3]), (walrus, [3, 4, 0, 9], [0, 0]),
-    (annotated, [1, 2, 3], [0]), (deleted_local, [8], [0, 0]), (sieve, 50, [0] * 50, [0]),
+    (annotated, [1, 2, 3], [0]), (sieve, 50, [0] * 50, [0]),
 ]  # fmt: skip
 
 

@@ -1,20 +1,12 @@
 """Everyday kernels against NumPy: float32 within 1e-5 of the largest magnitude, transcendental 1e-4."""
 
+from functools import partial
+from types import SimpleNamespace
+
 import gpu
 import numpy as np
 import pytest
 from kernels import make
-
-
-class WithoutFma:
-    """The namespace with a `jit` that rounds every operation, for results that must be exact."""
-
-    def __getattr__(self, name: str):
-        return getattr(gpu, name)
-
-    @staticmethod
-    def jit(function):
-        return gpu.jit(fma=False)(function)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +16,9 @@ def kernels():
 
 @pytest.fixture(scope="module")
 def exact_kernels():
-    return make(WithoutFma(), gpu.float32, gpu.int32, gpu.uint8)
+    """Every operation rounded, for results that must be exact."""
+    namespace = SimpleNamespace(**{**vars(gpu), "jit": partial(gpu.jit, fma=False)})
+    return make(namespace, gpu.float32, gpu.int32, gpu.uint8)
 
 
 @pytest.fixture

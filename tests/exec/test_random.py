@@ -7,7 +7,7 @@ import gpu
 import kit
 import numpy as np
 import pytest
-from hypothesis import assume, given, note
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import TYPES, NoResult, Num, is_float
 from program import Program
@@ -141,7 +141,7 @@ def problems(draw, whole_programs: bool):
 
 def compare(arrays: dict[str, str], z: str, lines: list[str], n_results: int, data: dict[str, list]) -> None:
     source = "def program():\n" + "\n".join(lines) + "\n"
-    note(source)
+
     dtypes = {**arrays, "z": z, "n": "int32"}
     kinds = []
     try:
@@ -170,8 +170,8 @@ def compare(arrays: dict[str, str], z: str, lines: list[str], n_results: int, da
         run_row(program, lists, i, n_results)
         for k, kind in enumerate(kinds):
             got = outs[array_of(kind)][k, i]
-            assert kit.same(got, program.results[k]), f"row {i}, result {k}: {got!r}, expected {program.results[k]}"
-        assert kit.same(stored[i], Num(z, lists["z"][i])), f"z[{i}]: {stored[i]!r}, expected {lists['z'][i]!r}"
+            assert kit.same(got, program.results[k]), f"row {i}, result {k}: {got!r}, expected {program.results[k]} in\n{text}"
+        assert kit.same(stored[i], Num(z, lists["z"][i])), f"z[{i}]: {stored[i]!r}, expected {lists['z'][i]!r} in\n{text}"
 
 
 def array_of(kind: str) -> str:
