@@ -17,11 +17,11 @@ def values(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_there_and_back(device, dtype):
+def test_there_and_back(memory, dtype):
     for shape in SHAPES:
         host = values(shape, dtype)
         array = gpu.to_device(host)
-        assert array.device.startswith(device)
+        assert array.device.startswith(memory)
         assert (array.shape, array.ndim, array.size) == (host.shape, host.ndim, host.size)
         assert (array.dtype, array.itemsize, array.nbytes) == (
             host.dtype,
@@ -48,7 +48,7 @@ def views():
 @pytest.mark.parametrize(
     ("name", "host"), list(views()), ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_views_of_numpy(device, name, host):
+def test_views_of_numpy(memory, name, host):
     array = gpu.to_device(host)
     assert np.array_equal(array.copy_to_host(), host)
     out = np.zeros((12, 16, 3), host.dtype)[tuple(slice(None, 2 * n, 2) for n in host.shape)]
@@ -61,7 +61,7 @@ def test_views_of_numpy(device, name, host):
     assert np.array_equal(target.copy_to_host(), host)
 
 
-def test_fortran_order_is_kept(device):
+def test_fortran_order_is_kept(memory):
     host = np.asfortranarray(values((3, 4), np.float32))
     array = gpu.to_device(host)
     assert array.strides == host.strides
@@ -85,7 +85,7 @@ def test_dtypes(dtype, name):
         assert gpu.empty(3, dtype).dtype == np.dtype(name)
 
 
-def test_makers(device):
+def test_makers(memory):
     like = gpu.to_device(values((3, 4), np.int16))
     for array, expected in [
         (gpu.zeros((2, 3)), np.zeros((2, 3))),
@@ -122,7 +122,7 @@ def test_too_much_memory(device):
     assert isinstance(caught.value, gpu.OutOfMemoryError)
 
 
-def test_transpose_and_reshape(device):
+def test_transpose_and_reshape(memory):
     host = values((2, 3, 4), np.int32)
     array = gpu.to_device(host)
     assert np.array_equal(array.T.copy_to_host(), host.T)
@@ -139,7 +139,7 @@ def test_transpose_and_reshape(device):
         array.T.reshape(-1)
 
 
-def test_mismatches_show_both_sides(device):
+def test_mismatches_show_both_sides(memory):
     array = gpu.zeros((3, 4), np.float32)
     for other in [np.zeros((4, 3), np.float32), np.zeros((3, 4)), np.zeros(12, np.float32)]:
         with pytest.raises(gpu.ArgumentTypeError, match=r"float32 \(3, 4\)"):
@@ -154,13 +154,13 @@ def test_mismatches_show_both_sides(device):
         gpu.to_device([1, 2, 3])
 
 
-def test_repr_shows_values(device):
+def test_repr_shows_values(memory):
     text = repr(gpu.to_device(np.arange(3, dtype=np.float32)))
-    assert text.startswith("gpu.Array([0., 1., 2.], dtype=float32, device=" + device)
+    assert text.startswith("gpu.Array([0., 1., 2.], dtype=float32, device=" + memory)
     assert "shape (2097152,)" in repr(gpu.empty(1 << 21, np.int8))
 
 
-def test_numpy_takes_them(device):
+def test_numpy_takes_them(memory):
     host = values((3, 4), np.int32)
     array = gpu.to_device(host)
     assert np.array_equal(np.asarray(array), host)
@@ -197,11 +197,11 @@ def test_the_views_keep_the_memory():
     assert reference() is None
 
 
-def test_as_gpu_array_shares(device):
+def test_as_gpu_array_shares(memory):
     ours = gpu.zeros(4)
     assert gpu.as_gpu_array(ours) is ours
     host = np.zeros((4, 6), np.float32)
-    if device == "cuda":
+    if memory == "cuda":
         with pytest.raises(gpu.ArgumentTypeError, match="to_device copies"):
             gpu.as_gpu_array(host)
 
@@ -253,7 +253,7 @@ def test_other_protocols(device, wrap):
     assert np.array_equal(host, expected)
 
 
-def test_bytes_and_the_like(device):
+def test_bytes_and_the_like(memory):
     assert gpu.to_device(b"abc").copy_to_host().tolist() == [97, 98, 99]
     assert gpu.to_device(bytearray(b"abc")).dtype == np.uint8
 

@@ -106,7 +106,8 @@ def test_several_interpreters_in_one_process():
 def test_public_names():
     assert all(hasattr(gpu, name) for name in gpu.__all__)
     for name in ("jit", "grid", "gridsize", "threadIdx", "blockIdx", "blockDim", "gridDim",
-                 "atomic", "to_device", "empty", "zeros", "ones", "full", "device_array", "device_array_like",
+                 "atomic", "to_device", "empty", "zeros", "ones", "full", "device_array",
+                 "device_array_like",
                  "synchronize", "is_available", "float32", "int32", "TypingError"):  # fmt: skip
         assert name in gpu.__all__
     assert gpu.__version__[0].isdigit()
