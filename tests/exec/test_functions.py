@@ -279,9 +279,13 @@ def test_an_int_beyond_64_bits_is_refused():
         run("def kernel(out, n):\n    out[0] = n\n", args=(2**63,))
 
 
-def test_many_arguments():
-    n = 40
+def many_arguments(n: int) -> str:
+    """A kernel with n numbers."""
     names = ", ".join(f"a{k}" for k in range(n))
     total = " + ".join(f"a{k} * {k + 1}" for k in range(n))
-    source = f"def kernel(out, {names}):\n    out[0] = {total}\n"
-    assert run(source, 1, args=tuple(range(n))) == [sum(k * (k + 1) for k in range(n))]
+    return f"def kernel(out, {names}):\n    out[0] = {total}\n"
+
+
+def test_many_arguments():
+    n = 40
+    assert run(many_arguments(n), 1, args=tuple(range(n))) == [sum(k * (k + 1) for k in range(n))]

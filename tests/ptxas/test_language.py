@@ -1,0 +1,121 @@
+"""PTX of a broad set of kernels assembles: statements, functions, operators on every type, all of math."""
+
+import sys
+from pathlib import Path
+
+import gpu
+import pytest
+from assemble import ARCHITECTURES, assemble, needs_ptxas
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "exec"))
+
+import kit
+import test_arrays
+import test_flow
+import test_functions
+import test_indices
+import test_math
+import test_operators
+from oracle import TYPES, NoResult, result_type
+
+pytestmark = needs_ptxas
+
+
+def type_of(argument) -> str:
+    """The signature's type of an argument of test_flow."""
+    if isinstance(argument, list):
+        return "float64[:]" if any(isinstance(v, float) for v in argument) else "int64[:]"
+    return "float" if isinstance(argument, float) else "int"
+
+
+FLOW = {case[0].__name__: (case[0], ", ".join(map(type_of, case[1:]))) for case in test_flow.CASES}
+
+
+@pytest.mark.parametrize("name", FLOW)
+def test_flow_kernels(name, tmp_path):
+    function, signature = FLOW[name]
+    for arch in ("sm_75", "sm_120"):
+        assemble(gpu.jit(function).ptx(signature, arch=arch), arch, tmp_path)
+
+
+def operator_kernel(a: str) -> tuple[str, str]:
+    """Every operator of a type with some others, conversions to all types."""
+    lines, arguments, row = ["    i = gpu.grid(1)", f"    a = {kit.read(a, 'x[i]')}"], [], 0
+    for n, b in enumerate(("bool", "int", "uint8", "int32", "uint64", "float", "float32", "float64")):
+        lines.append(f"    b{n} = {kit.read(b, f'y{n}[i]')}")
+        arguments.append(f"{kit.source_dtype(b)}[:]")
+        for op in test_operators.OPERATORS:
+            try:
+                result_type(op, a, b)
+            except NoResult:
+                continue
+            lines.append(f"    out[{row}, i] = {test_operators.expression(op, 'a', f'b{n}')}")
+            row += 1
+    for kind in TYPES:
+        lines.append(f"    out[{row}, i] = {kind if kind in ('bool', 'int', 'float') else 'gpu.' + kind}(a)")
+        row += 1
+    names = ", ".join(f"y{n}" for n in range(len(arguments)))
+    signature = f"{kit.source_dtype(a)}[:], {', '.join(arguments)}, float64[:, :]"
+    return f"def kernel(x, {names}, out):\n" + "\n".join(lines) + "\n", signature
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_operators_of(kind, tmp_path):
+    source, signature = operator_kernel(kind)
+    kernel = kit.kernel(source)
+    for arch in ("sm_75", "sm_100"):
+        assemble(kernel.ptx(signature, arch=arch), arch, tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_math_functions(dtype, tmp_path):
+    """All of math in one kernel, for every architecture."""
+    names = [*test_math.ONE, "isfinite", "isinf", "isnan", "floor", "ceil", "trunc"]
+    lines = [f"    out[{k}, i] = math.{name}(x[i])" for k, name in enumerate(names)]
+    two = [*test_math.TWO, "nextafter", "isclose"]
+    lines += [f"    out[{k}, i] = math.{name}(x[i], y[i])" for k, name in enumerate(two, len(names))]
+    lines += ["    m, e = math.frexp(x[i])", "    out[60, i] = math.ldexp(m, e)",
+              "    f, w = math.modf(x[i])", "    out[61, i] = f * w + math.fma(x[i], y[i], f)",
+              "    out[62, i] = math.gcd(n, 12) + math.isqrt(n) + math.log(x[i], 3.0)",
+              "    out[63, i] = math.hypot(x[i], y[i], 3.0) + round(x[i]) + round(x[i], 2)"]  # fmt: skip
+    source = "def kernel(n, x, y, out):\n    i = gpu.grid(1)\n" + "\n".join(lines) + "\n"
+    kernel = kit.kernel(source)
+    for arch in ARCHITECTURES:
+        text = kernel.ptx(f"int, {dtype}[:], {dtype}[:], {dtype}[:, ::1]", arch=arch)
+        assemble(text, arch, tmp_path)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+def test_elements(rank, tmp_path):
+    for dtype in test_arrays.DTYPES:
+        axes = ", ".join([":"] * rank)
+        dense = ", ".join([":"] * (rank - 1) + ["::1"])
+        signature = f"{dtype}[{axes}], {dtype}[{dense}], {dtype}[{axes}]"
+        assemble(test_arrays.element_kernel(rank).ptx(signature, arch="sm_90"), "sm_90", tmp_path)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64", "float32", "float64"])
+def test_atomics(dtype, tmp_path):
+    kernel = kit.kernel(test_indices.ADD.format(index="i % 7"))
+    for arch in ARCHITECTURES:
+        text = kernel.ptx(f"{dtype}[:], {dtype}[:], {dtype}[:]", arch=arch)
+        assert "atom" in text
+        assemble(text, arch, tmp_path)
+
+
+def test_device_functions(tmp_path):
+    source = (
+        "def pick(n):\n    if n < 0:\n        return 0\n    for k in range(10):\n        if k * k > n:\n            return k\n"
+        "    return -1.0\ndef pair(a, b=3):\n    return a // b, a % b\n"
+        "def kernel(x, out):\n    i = gpu.grid(1)\n    q, r = pair(x[i])\n    out[i] = pick(q) + pick(r) + pick(x[i])\n"
+    )
+    for arch in ARCHITECTURES:
+        assemble(kit.kernel(source).ptx("int32[:], float32[:]", arch=arch), arch, tmp_path)
+
+
+def test_many_arguments(tmp_path):
+    """Below and above 4,352 bytes of parameters, which need another PTX version."""
+    for n in (40, 600):
+        kernel = kit.kernel(test_functions.many_arguments(n))
+        for arch in ("sm_75", "sm_90"):
+            assemble(kernel.ptx("float64[:], " + ", ".join(["int"] * n), arch=arch), arch, tmp_path)
