@@ -5,8 +5,9 @@
 #include "codegen/cg.h"
 #include "tests/support/check.h"
 
-/* `argv` behind the word "tool" */
+/* `argv` behind the word "tool" or "fuzz" */
 int tool_main(int argc, char **argv);
+int fuzz_main(int argc, char **argv);
 
 /* Each runs its own group and returns how many tests failed. */
 int test_targets(void);
