@@ -24,6 +24,13 @@ struct lower_product {
     ir_ref a, b;
 };
 
+/* The newest instruction that made a constant. */
+struct lower_const_of {
+    uint32_t func; /* index + 1 */
+    ir_type type;
+    ir_ref ref;
+};
+
 struct lower {
     struct ir_ctx *ctx;
     const struct ir_typed *typed;
@@ -35,11 +42,12 @@ struct lower {
     const struct ir_instance *inst;
     const struct ir_func *from;
     struct ir_func *func;
-    uint32_t block;                 /* where code is added */
-    uint32_t n_consts;              /* at the head of the entry */
-    struct lower_value *values;     /* per PY instruction without a constant */
-    struct lower_product *products; /* per PY instruction */
-    SP_VEC(uint8_t) nonneg;         /* per CORE instruction: marked as surely not negative */
+    uint32_t block;                         /* where code is added */
+    uint32_t n_consts;                      /* at the head of the entry */
+    SP_VEC(struct lower_const_of) const_of; /* per constant of `core` */
+    struct lower_value *values;             /* per PY instruction without a constant */
+    struct lower_product *products;         /* per PY instruction */
+    SP_VEC(uint8_t) nonneg; /* per CORE instruction: marked as surely not negative */
 };
 
 /* ---- lower_emit.c: instructions, with constants folded ---- */

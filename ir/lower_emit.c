@@ -38,8 +38,13 @@ emit_wrap(int64_t value, ir_type machine)
 static ir_ref
 emit_const(struct lower *l, ir_type machine, ir_const c)
 {
+    while (c >= l->const_of.len)
+        sp_vec_push(l->core->arena, &l->const_of, (struct lower_const_of){0, 0, 0});
+    struct lower_const_of *known = &l->const_of.data[c];
+    if (known->func == l->func->index + 1 && known->type == machine)
+        return known->ref;
     struct ir_block *entry = &l->func->blocks.data[0];
-    for (uint32_t i = 0; i < l->n_consts; i++) {
+    for (uint32_t i = 0; known->func == l->func->index + 1 && i < l->n_consts; i++) {
         const struct ir_insn *insn = ir_insn(l->func, entry->insns.data[i]);
         if (insn->imm == c && insn->type == machine)
             return entry->insns.data[i];
@@ -53,6 +58,7 @@ emit_const(struct lower *l, ir_type machine, ir_const c)
     memmove(at + 1, at, (entry->insns.len - 1 - l->n_consts) * sizeof *at);
     *at = ref;
     l->n_consts++;
+    *known = (struct lower_const_of){l->func->index + 1, machine, ref};
     return ref;
 }
 
