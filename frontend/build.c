@@ -22,8 +22,12 @@ struct sp_src
 build_src(const struct build *b)
 {
     struct fe_position at = fe_position_of(b->code, b->unit);
-    return (struct sp_src){.file = b->code->file, .function = b->code->name, .line = at.line,
-                           .end_line = at.end_line, .col = at.col, .end_col = at.end_col};
+    return (struct sp_src){.file = b->code->file,
+                           .function = b->code->name,
+                           .line = at.line,
+                           .end_line = at.end_line,
+                           .col = at.col,
+                           .end_col = at.end_col};
 }
 
 void
@@ -514,13 +518,19 @@ build_init(struct build *b)
 }
 
 bool
-fe_build(struct fe_reader *reader, const struct fe_function *function,
-         const struct fe_insns *insns, const struct fe_cfg *cfg, struct sp_arena *arena,
-         struct ir_func *func, struct sp_diag *diag)
+fe_build(struct fe_reader *reader, const struct fe_function *function, const struct fe_insns *insns,
+         const struct fe_cfg *cfg, struct sp_arena *arena, struct ir_func *func,
+         struct sp_diag *diag)
 {
     struct build b = {
-        .reader = reader, .module = reader->module, .function = function,
-        .code = &function->code, .insns = insns, .cfg = cfg, .arena = arena, .func = func,
+        .reader = reader,
+        .module = reader->module,
+        .function = function,
+        .code = &function->code,
+        .insns = insns,
+        .cfg = cfg,
+        .arena = arena,
+        .func = func,
         .diag = diag,
     };
     if (!build_init(&b))

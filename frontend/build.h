@@ -8,8 +8,8 @@
 
 /* What is known of a constant value beside the constant itself. */
 struct build_origin {
-    const void *host;  /* for the resolver; may be NULL */
-    const char *text;  /* "config.table", for messages; may be NULL */
+    const void *host; /* for the resolver; may be NULL */
+    const char *text; /* "config.table", for messages; may be NULL */
 };
 
 struct build {
@@ -22,19 +22,19 @@ struct build {
     struct sp_arena *arena; /* scratch */
     struct ir_func *func;
     struct sp_diag *diag;
-    bool failed;            /* diag is set */
+    bool failed; /* diag is set */
 
     struct fe_ssa ssa;
-    uint32_t *ir_block;     /* per block of the cfg */
-    uint32_t *depth_in;     /* per block: stack depth at its start plus one; 0: not known yet */
+    uint32_t *ir_block; /* per block of the cfg */
+    uint32_t *depth_in; /* per block: stack depth at its start plus one; 0: not known yet */
     struct sp_bits *assigned_in; /* per block: locals that may have a value at its start */
 
-    uint32_t block;         /* where instructions are added now */
-    uint32_t unit;          /* the code unit that is simulated */
+    uint32_t block; /* where instructions are added now */
+    uint32_t unit;  /* the code unit that is simulated */
     uint32_t depth, max_depth;
     struct sp_bits assigned;
-    ir_const kw_names;      /* of the next call, or 0 */
-    ir_ref null;            /* the marker that NULL pushes, or 0 */
+    ir_const kw_names;                   /* of the next call, or 0 */
+    ir_ref null;                         /* the marker that NULL pushes, or 0 */
     SP_VEC(struct build_origin) origins; /* per instruction */
 };
 

@@ -64,14 +64,13 @@ build_attribute(struct build *b, ir_ref object, const char *name)
     if (object < b->origins.len)
         origin = b->origins.data[object];
     const char *text = sp_arena_printf(b->arena, "%s.%s",
-                                       origin.text                       ? origin.text
+                                       origin.text                    ? origin.text
                                        : info->kind == IR_C_NAMESPACE ? info->str
                                                                       : "(...)",
                                        name);
     struct fe_found found = {0};
     if (info->kind == IR_C_NAMESPACE &&
-        fe_path_const(b->module, sp_arena_printf(b->arena, "%s.%s", info->str, name),
-                      &found.value))
+        fe_path_const(b->module, sp_arena_printf(b->arena, "%s.%s", info->str, name), &found.value))
         return names_found(b, &found, text);
     if (!names_has_attributes(info, &origin))
         return build_add(b, IR_ATTR, imm, 1, &object);
@@ -89,8 +88,11 @@ build_common(struct build *b, enum fe_common common)
     static const char *const names[FE_N_COMMON] = {
         [FE_COMMON_ASSERTION_ERROR] = "AssertionError",
         [FE_COMMON_NOT_IMPLEMENTED_ERROR] = "NotImplementedError",
-        [FE_COMMON_TUPLE] = "tuple", [FE_COMMON_ALL] = "all", [FE_COMMON_ANY] = "any",
-        [FE_COMMON_LIST] = "list", [FE_COMMON_SET] = "set",
+        [FE_COMMON_TUPLE] = "tuple",
+        [FE_COMMON_ALL] = "all",
+        [FE_COMMON_ANY] = "any",
+        [FE_COMMON_LIST] = "list",
+        [FE_COMMON_SET] = "set",
     };
     switch (common) {
     case FE_COMMON_NONE: return build_const(b, ir_const_simple(b->module, IR_C_NONE, 0));
@@ -104,6 +106,5 @@ build_common(struct build *b, enum fe_common common)
         build_fail(b, "common constant %d", (int)common);
         return 0;
     }
-    return build_err(b, SP_E_NYI_CONSTRUCT, NULL,
-                     sp_arena_printf(b->arena, "'%s'", names[common]));
+    return build_err(b, SP_E_NYI_CONSTRUCT, NULL, sp_arena_printf(b->arena, "'%s'", names[common]));
 }

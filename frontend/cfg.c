@@ -19,7 +19,7 @@ struct cfg {
     struct sp_arena *arena;
     struct sp_diag *diag;
     bool *is_leader;
-    uint32_t *block_at; /* per leader: number of its block in `raw` plus one */
+    uint32_t *block_at;          /* per leader: number of its block in `raw` plus one */
     SP_VEC(struct fe_block) raw; /* in order of discovery; succ: instructions, later blocks */
 };
 

@@ -10,8 +10,13 @@ enum fe_op {
     FE_N_OPS
 };
 enum fe_operand {
-    FE_OPERAND_NONE, FE_OPERAND_LOCAL, FE_OPERAND_NAME, FE_OPERAND_CONST, FE_OPERAND_COUNT,
-    FE_OPERAND_NUMBER, FE_OPERAND_TARGET
+    FE_OPERAND_NONE,
+    FE_OPERAND_LOCAL,
+    FE_OPERAND_NAME,
+    FE_OPERAND_CONST,
+    FE_OPERAND_COUNT,
+    FE_OPERAND_NUMBER,
+    FE_OPERAND_TARGET
 };
 enum fe_construct {
 #define FE_CONSTRUCT(id, ...) FE_CONSTRUCT_##id,
@@ -20,9 +25,19 @@ enum fe_construct {
 };
 /* CPython's table of common constants; 3.14 has the first five. */
 enum fe_common {
-    FE_COMMON_ASSERTION_ERROR, FE_COMMON_NOT_IMPLEMENTED_ERROR, FE_COMMON_TUPLE, FE_COMMON_ALL,
-    FE_COMMON_ANY, FE_COMMON_LIST, FE_COMMON_SET, FE_COMMON_NONE, FE_COMMON_EMPTY_STR,
-    FE_COMMON_TRUE, FE_COMMON_FALSE, FE_COMMON_MINUS_ONE, FE_N_COMMON
+    FE_COMMON_ASSERTION_ERROR,
+    FE_COMMON_NOT_IMPLEMENTED_ERROR,
+    FE_COMMON_TUPLE,
+    FE_COMMON_ALL,
+    FE_COMMON_ANY,
+    FE_COMMON_LIST,
+    FE_COMMON_SET,
+    FE_COMMON_NONE,
+    FE_COMMON_EMPTY_STR,
+    FE_COMMON_TRUE,
+    FE_COMMON_FALSE,
+    FE_COMMON_MINUS_ONE,
+    FE_N_COMMON
 };
 /* co_flags */
 enum {
@@ -42,8 +57,8 @@ const char *fe_construct_text(enum fe_construct construct);
 const char *fe_construct_hint(enum fe_construct construct); /* or NULL */
 
 struct fe_insn {
-    uint8_t op;      /* enum fe_op */
-    bool in_try;     /* covered by an exception handler of the program's own */
+    uint8_t op;  /* enum fe_op */
+    bool in_try; /* covered by an exception handler of the program's own */
     uint32_t arg;
     uint32_t target; /* TARGET: an instruction */
     uint32_t unit;   /* the opcode's code unit */
@@ -64,22 +79,22 @@ bool fe_bad_code(const struct fe_code *code, uint32_t unit, struct sp_diag *diag
 
 /* Why a block's last instruction is the last one. */
 enum fe_end {
-    FE_END_FALL,   /* the next instruction starts a block */
-    FE_END_JUMP,   /* JUMP */
-    FE_END_IF,     /* IF_*, FOR, FOR_POP: succ[0] is the next instruction, succ[1] the target */
+    FE_END_FALL, /* the next instruction starts a block */
+    FE_END_JUMP, /* JUMP */
+    FE_END_IF,   /* IF_*, FOR, FOR_POP: succ[0] is the next instruction, succ[1] the target */
     FE_END_RETURN,
-    FE_END_BAD,    /* a construct that kernels may not use; `construct` */
+    FE_END_BAD, /* a construct that kernels may not use; `construct` */
 };
 
 struct fe_block {
     uint32_t first, last; /* instructions, inclusive */
     enum fe_end end;
     enum fe_construct construct;
-    uint32_t at;          /* BAD: the instruction to blame */
+    uint32_t at; /* BAD: the instruction to blame */
     uint32_t n_succ, succ[2];
-    uint32_t n_preds;     /* edges; the function's entry counts as none */
-    uint32_t idom;        /* of block 0: itself */
-    bool is_loop;         /* target of a back edge */
+    uint32_t n_preds; /* edges; the function's entry counts as none */
+    uint32_t idom;    /* of block 0: itself */
+    bool is_loop;     /* target of a back edge */
 };
 
 /* Blocks reachable by normal flow, in reverse post-order; [0] is the entry. */

@@ -32,8 +32,8 @@ fe_position_of(const struct fe_code *code, uint32_t unit)
 {
     if (unit < code->n_positions)
         return code->positions[unit];
-    return (struct fe_position){.line = code->first_line, .end_line = code->first_line,
-                                .col = -1, .end_col = -1};
+    return (struct fe_position){
+        .line = code->first_line, .end_line = code->first_line, .col = -1, .end_col = -1};
 }
 
 bool
@@ -46,8 +46,12 @@ fe_bad_code(const struct fe_code *code, uint32_t unit, struct sp_diag *diag, con
     vsnprintf(reason, sizeof reason, format, args);
     va_end(args);
     struct fe_position at = fe_position_of(code, unit);
-    struct sp_src where = {.file = code->file, .function = code->name, .line = at.line,
-                           .end_line = at.end_line, .col = at.col, .end_col = at.end_col};
+    struct sp_src where = {.file = code->file,
+                           .function = code->name,
+                           .line = at.line,
+                           .end_line = at.end_line,
+                           .col = at.col,
+                           .end_col = at.end_col};
     return sp_diag_set(diag, SP_E_BAD_CODE, &where, code->name, reason);
 }
 
@@ -83,7 +87,8 @@ decode_check_operand(struct decode *d, const struct fe_insn *insn)
                fe_bad_code(code, unit, d->diag, "constant %u of %u", arg, code->n_consts);
     case FE_OPERAND_COUNT:
         if (arg > FE_MAX_STACK)
-            return fe_bad_code(code, unit, d->diag, "%s of %u values", decode_name(code, unit), arg);
+            return fe_bad_code(code, unit, d->diag, "%s of %u values", decode_name(code, unit),
+                               arg);
         if ((insn->op == FE_OP_COPY || insn->op == FE_OP_SWAP) && arg == 0)
             return fe_bad_code(code, unit, d->diag, "%s 0", decode_name(code, unit));
         if (insn->op == FE_OP_SLICE && arg != 2 && arg != 3)
@@ -122,9 +127,9 @@ decode_jump(struct decode *d, uint32_t unit, enum fe_op op, uint32_t arg, int64_
     if (target < 0 || target >= d->n_units)
         return fe_bad_code(d->code, unit, d->diag, "%s to outside the code",
                            decode_name(d->code, unit));
-    sp_vec_push(d->arena, &d->out,
-                (struct fe_insn){.op = (uint8_t)op, .arg = arg, .target = (uint32_t)target,
-                                 .unit = unit});
+    sp_vec_push(
+        d->arena, &d->out,
+        (struct fe_insn){.op = (uint8_t)op, .arg = arg, .target = (uint32_t)target, .unit = unit});
     return true;
 }
 
@@ -165,8 +170,8 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
         return decode_put(d, unit, FE_OP_NULL, 0) && decode_put(d, unit, FE_OP_SWAP, 2) &&
                decode_put(d, unit, op, arg);
     case FE_RULE_ATTR_BELOW:
-        return (!(arg & 1) || (decode_put(d, unit, FE_OP_NULL, 0) &&
-                               decode_put(d, unit, FE_OP_SWAP, 2))) &&
+        return (!(arg & 1) ||
+                (decode_put(d, unit, FE_OP_NULL, 0) && decode_put(d, unit, FE_OP_SWAP, 2))) &&
                decode_put(d, unit, op, arg >> 1);
     case FE_RULE_ATTR_ABOVE:
         return decode_put(d, unit, op, arg >> 1) &&
@@ -178,8 +183,7 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
             break;
         if (arg == 2 * IR_N_BINOPS)
             return decode_put(d, unit, FE_OP_ITEM, 0);
-        return decode_put(d, unit, op,
-                          arg < IR_N_BINOPS ? arg : (arg - IR_N_BINOPS) | IR_INPLACE);
+        return decode_put(d, unit, op, arg < IR_N_BINOPS ? arg : (arg - IR_N_BINOPS) | IR_INPLACE);
     case FE_RULE_COMMON:
         if (arg >= row->value)
             break;
@@ -188,14 +192,13 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
         if (arg == 5)
             return decode_put(d, unit, FE_OP_UN, IR_UN_POS);
         return decode_put(d, unit, FE_OP_BAD,
-                          arg == 6 ? FE_CONSTRUCT_STAR
+                          arg == 6   ? FE_CONSTRUCT_STAR
                           : arg == 4 ? FE_CONSTRUCT_ASYNC
                           : arg == 3 ? FE_CONSTRUCT_YIELD
                           : arg == 2 ? FE_CONSTRUCT_IMPORT
                           : arg == 1 ? FE_CONSTRUCT_SCOPE
                                      : FE_CONSTRUCT_TYPE);
-    case FE_RULE_ITER_PAIR:
-        return decode_put(d, unit, op, 0) && decode_put(d, unit, FE_OP_INT, 0);
+    case FE_RULE_ITER_PAIR: return decode_put(d, unit, op, 0) && decode_put(d, unit, FE_OP_INT, 0);
     case FE_RULE_RETURN_CONST:
         return decode_put(d, unit, FE_OP_CONST, arg) && decode_put(d, unit, op, 0);
     case FE_RULE_COMPREHENSION: return decode_put(d, unit, op, FE_CONSTRUCT_LIST_COMP);

@@ -25,9 +25,9 @@
 
 /* The opcodes of one CPython version: its numbers come from outside, its meanings from pyver.def. */
 struct fe_version {
-    unsigned minor;                 /* 13 for CPython 3.13 */
-    uint16_t rows[256];             /* row in pyver.def plus one; 0: none */
-    const char *names[256];         /* NULL: no such opcode; owned by the caller */
+    unsigned minor;         /* 13 for CPython 3.13 */
+    uint16_t rows[256];     /* row in pyver.def plus one; 0: none */
+    const char *names[256]; /* NULL: no such opcode; owned by the caller */
 };
 void fe_version_init(struct fe_version *version, unsigned minor);
 /* `name` must outlive the version. Numbers above 255 (pseudo opcodes) are ignored. */
@@ -68,8 +68,8 @@ struct fe_code {
     uint32_t size_B;
     const uint8_t *bytes;
     uint32_t exceptions_B;
-    const uint8_t *exceptions;          /* co_exceptiontable */
-    uint32_t n_positions;               /* one per code unit, or fewer */
+    const uint8_t *exceptions; /* co_exceptiontable */
+    uint32_t n_positions;      /* one per code unit, or fewer */
     const struct fe_position *positions;
 };
 
@@ -77,7 +77,7 @@ struct fe_code {
 struct fe_function {
     const void *host; /* the resolver's own */
     struct fe_code code;
-    const ir_const *defaults;   /* of the last n_defaults positional parameters */
+    const ir_const *defaults; /* of the last n_defaults positional parameters */
     uint32_t n_defaults;
     const ir_const *kwdefaults; /* of the n_kwonly keyword parameters; 0: none. May be NULL */
 };
@@ -116,11 +116,11 @@ struct fe_resolver {
 
 /* One reading of functions into a module. */
 struct fe_reader {
-    struct sp_arena *arena;   /* of the module */
+    struct sp_arena *arena; /* of the module */
     struct ir_module *module;
     const struct fe_resolver *resolver;
-    struct sp_map functions;          /* identity -> number in the module */
-    SP_VEC(const void *) pending;     /* the hosts of module->funcs from `first_pending` on */
+    struct sp_map functions;      /* identity -> number in the module */
+    SP_VEC(const void *) pending; /* the hosts of module->funcs from `first_pending` on */
     uint32_t first_pending;
 };
 

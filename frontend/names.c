@@ -34,15 +34,14 @@ fe_path_const(struct ir_module *module, const char *path, ir_const *const_out)
     if (intrin != IR_INTRIN_NONE)
         *const_out = ir_const_simple(module, IR_C_INTRIN, intrin);
     else if (scalar != IR_T_NONE)
-        *const_out = ir_const_intern(module, &(struct ir_const_info){.kind = IR_C_DTYPE,
-                                                                     .scalar = (uint8_t)scalar});
+        *const_out = ir_const_intern(
+            module, &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = (uint8_t)scalar});
     else if (ir_number_by_path(path, &number))
         *const_out = ir_const_float(module, number);
     else if (ir_intrin_is_prefix(path))
-        *const_out = ir_const_intern(
-            module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
-                                            .len = (uint32_t)strlen(path),
-                                            .str = path});
+        *const_out = ir_const_intern(module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
+                                                                     .len = (uint32_t)strlen(path),
+                                                                     .str = path});
     else
         return false;
     return true;

@@ -50,8 +50,12 @@ fe_reader_add(struct fe_reader *reader, const void *identity, size_t identity_B,
 static bool
 read_check_flags(const struct fe_code *code, bool is_kernel, struct sp_diag *diag)
 {
-    struct sp_src where = {.file = code->file, .function = code->name, .line = code->first_line,
-                           .end_line = code->first_line, .col = -1, .end_col = -1};
+    struct sp_src where = {.file = code->file,
+                           .function = code->name,
+                           .line = code->first_line,
+                           .end_line = code->first_line,
+                           .col = -1,
+                           .end_col = -1};
     enum fe_construct construct;
     if (code->flags & (FE_CO_COROUTINE | FE_CO_ASYNC_GENERATOR))
         construct = FE_CONSTRUCT_ASYNC;
@@ -138,8 +142,7 @@ read_as_error(struct ir_func *func, struct sp_diag *diag)
     func->operands.len = 0;
     func->blocks.len = 0;
     uint32_t block = ir_block_new(func);
-    ir_set_src(func, diag->where.line, diag->where.col, diag->where.end_line,
-               diag->where.end_col);
+    ir_set_src(func, diag->where.line, diag->where.col, diag->where.end_line, diag->where.end_col);
     sp_vec_push(func->module->arena, &func->errors, *diag);
     ir_insn_add(func, block, IR_ERR, IR_T_NONE, 0, 0, NULL);
     ir_unreachable(func, block);
@@ -201,8 +204,8 @@ fe_print_code(const struct fe_code *code, struct sp_str *out, struct sp_diag *di
     struct fe_insns insns;
     struct fe_cfg cfg;
     sp_arena_init(&scratch);
-    bool ok = fe_decode(code, &scratch, &insns, diag) &&
-              fe_cfg_make(code, &insns, &scratch, &cfg, diag);
+    bool ok =
+        fe_decode(code, &scratch, &insns, diag) && fe_cfg_make(code, &insns, &scratch, &cfg, diag);
     if (ok)
         fe_print_cfg(code, &insns, &cfg, out);
     sp_arena_finish(&scratch);

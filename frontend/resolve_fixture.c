@@ -92,8 +92,8 @@ parse_function_line(struct parse *p, const char *key, const char *rest)
     } else if (!strcmp(key, "position")) {
         struct fe_position at;
         unsigned units;
-        if (sscanf(rest, "%u %d %d %d %d", &units, &at.line, &at.end_line, &at.col,
-                   &at.end_col) != 5)
+        if (sscanf(rest, "%u %d %d %d %d", &units, &at.line, &at.end_line, &at.col, &at.end_col) !=
+            5)
             return parse_fail(p, "five numbers are wanted");
         while (units-- > 0)
             sp_vec_push(arena, &p->positions, at);
@@ -193,8 +193,8 @@ value_elements(struct value *v, enum ir_const_kind kind, uint32_t n, ir_const *o
     for (uint32_t i = 0; i < n; i++)
         if (!value_parse(v, &elems[i]))
             return false;
-    *out = ir_const_intern(v->module,
-                           &(struct ir_const_info){.kind = kind, .len = n, .elems = elems});
+    *out =
+        ir_const_intern(v->module, &(struct ir_const_info){.kind = kind, .len = n, .elems = elems});
     return true;
 }
 
@@ -313,8 +313,12 @@ fixture_look(struct fe_reader *reader, const char *name, struct fe_found *found_
     const struct fe_fixture *fixture = reader->resolver->context;
     for (uint32_t i = 0; i < fixture->names.len; i++) {
         const struct fe_fixture_name *entry = &fixture->names.data[i];
-        struct value v = {.fixture = fixture, .arena = reader->arena, .module = reader->module,
-                          .reader = reader, .at = entry->value, .name = entry->name};
+        struct value v = {.fixture = fixture,
+                          .arena = reader->arena,
+                          .module = reader->module,
+                          .reader = reader,
+                          .at = entry->value,
+                          .name = entry->name};
         if (!strcmp(entry->name, name) && value_parse(&v, &found_out->value)) {
             found_out->host = entry->name;
             return true;
@@ -376,8 +380,12 @@ fe_fixture_parse(const char *text, struct sp_arena *arena, struct fe_fixture **f
     struct fe_fixture *fixture = SP_NEW(arena, struct fe_fixture);
     fixture->arena = arena;
     fixture->resolver = (struct fe_resolver){
-        .context = fixture, .add = fixture_add, .function = fixture_function,
-        .global = fixture_global, .cell = fixture_cell, .attribute = fixture_attribute,
+        .context = fixture,
+        .add = fixture_add,
+        .function = fixture_function,
+        .global = fixture_global,
+        .cell = fixture_cell,
+        .attribute = fixture_attribute,
     };
     struct parse p = {.fixture = fixture, .diag = diag};
     while (*text) {

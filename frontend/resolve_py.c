@@ -63,16 +63,14 @@ py_add(struct fe_reader *reader, const void *host)
         Py_DECREF(part);
     }
     for (Py_ssize_t i = 0; i < n_cells; i++) {
-        PyObject *content =
-            PyObject_GetAttr(PyTuple_GetItem(closure, i), interp->s_cell_contents);
+        PyObject *content = PyObject_GetAttr(PyTuple_GetItem(closure, i), interp->s_cell_contents);
         PyErr_Clear();
         identity[4 + i] = content;
         Py_XDECREF(content);
     }
     Py_DECREF(closure);
-    uint32_t number =
-        fe_reader_add(reader, identity, (size_t)(n_cells + 4) * sizeof *identity,
-                      function_name(reader, function), py_own(py, function));
+    uint32_t number = fe_reader_add(reader, identity, (size_t)(n_cells + 4) * sizeof *identity,
+                                    function_name(reader, function), py_own(py, function));
     free(identity);
     return number;
 }
@@ -222,8 +220,12 @@ fe_py_create(struct fe_interp *interp)
     memset(py, 0, sizeof *py);
     py->interp = interp;
     py->resolver = (struct fe_resolver){
-        .context = py, .add = py_add, .function = py_function, .global = py_global,
-        .cell = py_cell, .attribute = py_attribute,
+        .context = py,
+        .add = py_add,
+        .function = py_function,
+        .global = py_global,
+        .cell = py_cell,
+        .attribute = py_attribute,
     };
     sp_arena_init(&py->arena);
     sp_map_init(&py->guard_map);
@@ -271,8 +273,8 @@ py_check_function(struct fe_py *py, PyObject *function, struct sp_diag *diag)
 }
 
 bool
-fe_py_read(struct fe_py *py, void *function, struct sp_arena *arena,
-           struct ir_module **module_out, struct sp_diag *diag)
+fe_py_read(struct fe_py *py, void *function, struct sp_arena *arena, struct ir_module **module_out,
+           struct sp_diag *diag)
 {
     return py_check_function(py, function, diag) &&
            fe_read(arena, &py->resolver, function, &py->functions, module_out, diag);
@@ -289,9 +291,9 @@ fe_py_print_code(struct fe_py *py, void *function, struct sp_arena *arena, struc
     struct fe_code code;
     fe_reader_init(&reader, module, &py->resolver, NULL);
     PyObject *object = function_get(function, py->interp->s_code);
-    bool ok = py_snapshot(py->interp, &reader, object, function_name(&reader, function), &code,
-                          diag) &&
-              fe_print_code(&code, out, diag);
+    bool ok =
+        py_snapshot(py->interp, &reader, object, function_name(&reader, function), &code, diag) &&
+        fe_print_code(&code, out, diag);
     Py_DECREF(object);
     fe_reader_finish(&reader);
     ir_module_finish(module);

@@ -25,9 +25,9 @@ struct fe_interp {
 };
 
 enum py_guard_kind {
-    PY_GUARD_DICT,  /* container[name] of a dict */
-    PY_GUARD_CELL,  /* content of a cell */
-    PY_GUARD_TYPE,  /* name in the type's method resolution order */
+    PY_GUARD_DICT,    /* container[name] of a dict */
+    PY_GUARD_CELL,    /* content of a cell */
+    PY_GUARD_TYPE,    /* name in the type's method resolution order */
     PY_GUARD_GETATTR, /* container.name through C code alone */
     PY_N_GUARDS
 };
@@ -41,11 +41,11 @@ struct py_guard {
 struct fe_py {
     struct fe_interp *interp;
     struct fe_resolver resolver;
-    SP_VEC(PyObject *) owned;        /* what constants point to; heap */
-    SP_VEC(struct py_guard) guards;  /* heap */
-    struct sp_map guard_map;         /* (kind, container, name), so that each is kept once */
-    struct sp_arena arena;           /* keys of guard_map */
-    struct sp_map functions;         /* identities of the module's functions, on its arena */
+    SP_VEC(PyObject *) owned;       /* what constants point to; heap */
+    SP_VEC(struct py_guard) guards; /* heap */
+    struct sp_map guard_map;        /* (kind, container, name), so that each is kept once */
+    struct sp_arena arena;          /* keys of guard_map */
+    struct sp_map functions;        /* identities of the module's functions, on its arena */
 };
 
 /* resolve_py.c */

@@ -79,18 +79,18 @@ struct attr {
 static bool
 attr_missing(struct attr *a)
 {
-    return sp_diag_set(a->diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
-                       sp_arena_printf(a->reader->arena, "'%s'",
-                                       py_type_name(a->reader->arena, a->object)),
-                       a->text);
+    return sp_diag_set(
+        a->diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
+        sp_arena_printf(a->reader->arena, "'%s'", py_type_name(a->reader->arena, a->object)),
+        a->text);
 }
 
 static bool
 attr_dynamic(struct attr *a)
 {
-    return sp_diag_set(a->diag, SP_E_DYNAMIC_ATTRIBUTE, NULL, a->text,
-                       sp_arena_printf(a->reader->arena, "'%s'",
-                                       py_type_name(a->reader->arena, a->object)));
+    return sp_diag_set(
+        a->diag, SP_E_DYNAMIC_ATTRIBUTE, NULL, a->text,
+        sp_arena_printf(a->reader->arena, "'%s'", py_type_name(a->reader->arena, a->object)));
 }
 
 /* Modules whose attributes are taken to be fixed. */
@@ -101,8 +101,8 @@ attr_is_fixed_module(struct attr *a)
     PyObject *name = PyDict_GetItemWithError(dict, a->py->interp->s_name);
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     PyErr_Clear();
-    return text && (!strcmp(text, "numpy") || !strncmp(text, "numpy.", 6) ||
-                    !strcmp(text, "gpu") || !strncmp(text, "gpu.", 4) || !strcmp(text, "math"));
+    return text && (!strcmp(text, "numpy") || !strncmp(text, "numpy.", 6) || !strcmp(text, "gpu") ||
+                    !strncmp(text, "gpu.", 4) || !strcmp(text, "math"));
 }
 
 static bool
@@ -212,7 +212,8 @@ attr_of_enum(struct attr *a)
 {
     bool is_value = !strcmp(a->text, "value"), is_name = !strcmp(a->text, "name");
     PyObject *type = (PyObject *)Py_TYPE(a->object);
-    if ((!is_value && !is_name) || !py_type_lookup(a->py->interp, type, a->py->interp->s_member_map))
+    if ((!is_value && !is_name) ||
+        !py_type_lookup(a->py->interp, type, a->py->interp->s_member_map))
         return false;
     PyObject *dict = py_instance_dict(a->object);
     PyObject *value = dict ? PyDict_GetItemString(dict, is_value ? "_value_" : "_name_") : NULL;
@@ -283,9 +284,13 @@ py_attribute(struct fe_reader *reader, const struct fe_found *object, const char
     if (info->kind == IR_C_NAMESPACE)
         return attr_of_namespace(reader, info->str, name, diag);
     struct attr a = {
-        .reader = reader, .py = py_of(reader), .text = name, .diag = diag,
-        .object = (PyObject *)(object->host ? object->host
-                               : info->kind == IR_C_HOST ? info->host : NULL),
+        .reader = reader,
+        .py = py_of(reader),
+        .text = name,
+        .diag = diag,
+        .object = (PyObject *)(object->host              ? object->host
+                               : info->kind == IR_C_HOST ? info->host
+                                                         : NULL),
         .name = PyUnicode_InternFromString(name),
     };
     if (!a.object || !a.name) {

@@ -71,8 +71,8 @@ const_int(struct fe_reader *reader, PyObject *object)
 static ir_const
 const_dtype(struct fe_reader *reader, ir_type scalar)
 {
-    return ir_const_intern(reader->module, &(struct ir_const_info){.kind = IR_C_DTYPE,
-                                                                   .scalar = (uint8_t)scalar});
+    return ir_const_intern(reader->module,
+                           &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = (uint8_t)scalar});
 }
 
 /* ---- NumPy, if the program has it ---- */
@@ -135,8 +135,8 @@ const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
         return false;
     if (PyObject_TypeCheck(object, (PyTypeObject *)generic))
         return const_numpy_value(reader, numpy, object, out);
-    bool is_class = PyType_Check(object) &&
-                    PyType_IsSubtype((PyTypeObject *)object, (PyTypeObject *)generic);
+    bool is_class =
+        PyType_Check(object) && PyType_IsSubtype((PyTypeObject *)object, (PyTypeObject *)generic);
     if (!is_class && !PyObject_TypeCheck(object, (PyTypeObject *)dtype))
         return false;
     ir_type scalar = const_numpy_scalar(numpy, object);
@@ -261,12 +261,11 @@ const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *
             elems[i] = const_of(reader, part ? part : Py_None, depth + 1);
             Py_XDECREF(part);
         }
-        *out = ir_const_intern(reader->module, &(struct ir_const_info){.kind = IR_C_SLICE,
-                                                                       .len = 3,
-                                                                       .elems = elems});
+        *out = ir_const_intern(
+            reader->module, &(struct ir_const_info){.kind = IR_C_SLICE, .len = 3, .elems = elems});
         return true;
     }
-    PyObject *tuple = PyTuple_Check(object)       ? Py_NewRef(object)
+    PyObject *tuple = PyTuple_Check(object)            ? Py_NewRef(object)
                       : PyFrozenSet_CheckExact(object) ? PySequence_Tuple(object)
                                                        : NULL;
     if (!tuple || depth > CONST_MAX_DEPTH || PyTuple_Size(tuple) > CONST_MAX_ELEMS) {
@@ -322,8 +321,7 @@ const_of(struct fe_reader *reader, PyObject *object, int depth)
         const_elements(reader, object, depth, &out))
         return out;
     if ((PyObject *)Py_TYPE(object) == interp->function_type)
-        return ir_const_simple(reader->module, IR_C_FUNC,
-                               reader->resolver->add(reader, object));
+        return ir_const_simple(reader->module, IR_C_FUNC, reader->resolver->add(reader, object));
     if (const_namespace(reader, object, &out) || const_builtin(reader, object, &out))
         return out;
     return const_host(reader, object);

@@ -20,8 +20,7 @@ py_guard_add(struct fe_reader *reader, enum py_guard_kind kind, PyObject *contai
     if (!is_new)
         return;
     sp_vec_push(NULL, &py->guards,
-                (struct py_guard){kind, Py_NewRef(container), Py_XNewRef(name),
-                                  Py_XNewRef(value)});
+                (struct py_guard){kind, Py_NewRef(container), Py_XNewRef(name), Py_XNewRef(value)});
     const char *text = py_text(reader->arena, name);
     struct ir_guard guard = {.kind = kind, .container = container, .value = value};
     guard.name = text ? ir_const_str(reader->module, text, strlen(text)) : 0;
@@ -49,9 +48,7 @@ guard_look(struct fe_interp *interp, const struct py_guard *guard)
     case PY_GUARD_DICT:
         value = Py_XNewRef(PyDict_GetItemWithError(guard->container, guard->name));
         break;
-    case PY_GUARD_CELL:
-        value = PyObject_GetAttr(guard->container, interp->s_cell_contents);
-        break;
+    case PY_GUARD_CELL: value = PyObject_GetAttr(guard->container, interp->s_cell_contents); break;
     case PY_GUARD_TYPE:
         value = Py_XNewRef(py_type_lookup(interp, guard->container, guard->name));
         break;

@@ -137,13 +137,19 @@ fe_interp_destroy(struct fe_interp *interp)
     if (!interp)
         return;
     PyObject **const objects[] = {
-        &interp->opmap_names, &interp->modules, &interp->function_type, &interp->code_type,
-        &interp->type_dict, &interp->type_mro, &interp->type_module,
-        &interp->object_getattribute, &interp->s_code, &interp->s_defaults,
-        &interp->s_kwdefaults, &interp->s_closure, &interp->s_globals, &interp->s_builtins,
-        &interp->s_name, &interp->s_module, &interp->s_cell_contents, &interp->s_gpu_path,
-        &interp->s_gpu_function, &interp->s_getattribute, &interp->s_getattr, &interp->s_value,
-        &interp->s_member_map, &interp->s_fields, &interp->s_set, &interp->s_func,
+        &interp->opmap_names,     &interp->modules,
+        &interp->function_type,   &interp->code_type,
+        &interp->type_dict,       &interp->type_mro,
+        &interp->type_module,     &interp->object_getattribute,
+        &interp->s_code,          &interp->s_defaults,
+        &interp->s_kwdefaults,    &interp->s_closure,
+        &interp->s_globals,       &interp->s_builtins,
+        &interp->s_name,          &interp->s_module,
+        &interp->s_cell_contents, &interp->s_gpu_path,
+        &interp->s_gpu_function,  &interp->s_getattribute,
+        &interp->s_getattr,       &interp->s_value,
+        &interp->s_member_map,    &interp->s_fields,
+        &interp->s_set,           &interp->s_func,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_CLEAR(*objects[i]);
@@ -205,9 +211,8 @@ snapshot_bytes(struct snapshot *s, const char *name, uint32_t *size_out)
     Py_ssize_t size = value ? PyBytes_Size(value) : 0;
     if (size > FE_MAX_CODE_B)
         s->failed = true;
-    const uint8_t *bytes = s->failed ? NULL
-                                     : sp_arena_copy(s->arena, PyBytes_AsString(value),
-                                                     (size_t)size);
+    const uint8_t *bytes =
+        s->failed ? NULL : sp_arena_copy(s->arena, PyBytes_AsString(value), (size_t)size);
     *size_out = s->failed ? 0 : (uint32_t)size;
     Py_XDECREF(value);
     return bytes;

@@ -144,8 +144,7 @@ ssa_fill(struct fe_ssa *ssa)
         uint32_t n = ssa->n_preds[phi.block];
         ir_ref *args = SP_NEW_N(ssa->arena, ir_ref, n);
         for (uint32_t k = 0; k < n; k++)
-            args[k] =
-                ssa_look(ssa, ssa->func->blocks.data[phi.block].preds.data[k], phi.var);
+            args[k] = ssa_look(ssa, ssa->func->blocks.data[phi.block].preds.data[k], phi.var);
         ir_phi_set(ssa->func, phi.ref, n, args);
     }
     /* The last ones stand highest up in the code: in this order one round nearly always does. */

@@ -14,10 +14,10 @@ struct fe_ssa {
     struct ir_func *func;
     struct sp_arena *arena;
     uint32_t n_vars;
-    const ir_const *names;     /* per variable: its name, or 0 */
-    ir_ref *values;            /* per block and variable: the value at its end so far, or 0 */
-    uint32_t *n_preds;         /* per block: how many edges it will have */
-    uint32_t *unfinished;      /* per block: first of its phis that wait for edges, plus one */
+    const ir_const *names; /* per variable: its name, or 0 */
+    ir_ref *values;        /* per block and variable: the value at its end so far, or 0 */
+    uint32_t *n_preds;     /* per block: how many edges it will have */
+    uint32_t *unfinished;  /* per block: first of its phis that wait for edges, plus one */
     SP_VEC(struct fe_ssa_phi) phis;
     SP_VEC(uint32_t) to_fill;  /* phis whose operands can be read now */
     SP_VEC(ir_ref) stands_for; /* per instruction: 0, or the value that replaced it */

@@ -89,8 +89,8 @@ fe_reader_read(PyObject *self, PyObject *function)
     if (!reading_init(&r, function, &diag))
         return raise_diag(&diag);
     sp_str_init(&text);
-    PyObject *result = check_text(r.module, &text, &diag) ? PyUnicode_FromString(text.data)
-                                                          : raise_diag(&diag);
+    PyObject *result =
+        check_text(r.module, &text, &diag) ? PyUnicode_FromString(text.data) : raise_diag(&diag);
     sp_str_finish(&text);
     reading_finish(&r);
     return result;
@@ -127,8 +127,8 @@ fe_reader_errors(PyObject *self, PyObject *function)
         const struct ir_func *func = r.module->funcs.data[f];
         for (uint32_t i = 0; i < func->errors.len; i++) {
             const struct sp_diag *e = &func->errors.data[i];
-            PyObject *item = Py_BuildValue("(ssi)", sp_error_name(e->code), e->message,
-                                           (int)e->where.line);
+            PyObject *item =
+                Py_BuildValue("(ssi)", sp_error_name(e->code), e->message, (int)e->where.line);
             PyList_Append(list, item);
             Py_DECREF(item);
         }
@@ -160,8 +160,7 @@ fe_reader_code(PyObject *self, PyObject *function)
 /* ---- Reading ---- */
 
 struct reading_object {
-    PyObject_HEAD
-    struct reading reading;
+    PyObject_HEAD struct reading reading;
 };
 
 static PyObject *
@@ -240,12 +239,10 @@ reading_ask(PyObject *self, PyObject *args)
     const struct ir_oracle *ops = fe_oracle_ops(oracle);
     struct ir_question object_q = {.kind = IR_Q_OBJECT, .host = object};
     struct ir_question attr_q = {.kind = IR_Q_ATTR, .name = name};
-    Py_BEGIN_ALLOW_THREADS
-    ops->answer(ops->context, fork, &object_q, 1);
+    Py_BEGIN_ALLOW_THREADS ops->answer(ops->context, fork, &object_q, 1);
     attr_q.object = object_q.answer;
     ops->answer(ops->context, fork, &attr_q, 1);
-    Py_END_ALLOW_THREADS
-    struct sp_str text;
+    Py_END_ALLOW_THREADS struct sp_str text;
     sp_str_init(&text);
     if (attr_q.answer)
         ir_const_print(fork, attr_q.answer, &text);
@@ -294,7 +291,10 @@ static PyMethodDef fe_reader_methods[] = {
     {0},
 };
 static struct PyModuleDef fe_reader_def = {
-    PyModuleDef_HEAD_INIT, .m_name = "fe_reader", .m_size = -1, .m_methods = fe_reader_methods,
+    PyModuleDef_HEAD_INIT,
+    .m_name = "fe_reader",
+    .m_size = -1,
+    .m_methods = fe_reader_methods,
 };
 
 PyMODINIT_FUNC PyInit_fe_reader(void);

@@ -14,7 +14,8 @@ tool_decode(const struct fe_fixture_function *function, struct sp_arena *arena, 
 {
     struct ir_module *module = ir_module_new(arena, IR_PHASE_PY);
     struct fe_code code;
-    bool ok = fe_fixture_code(function, arena, module, &code, diag) && fe_print_code(&code, out, diag);
+    bool ok =
+        fe_fixture_code(function, arena, module, &code, diag) && fe_print_code(&code, out, diag);
     ir_module_finish(module);
     return ok;
 }
@@ -50,9 +51,9 @@ main(int argc, char **argv)
     for (int i = 3; i < argc; i++) {
         const struct fe_fixture_function *function = fe_fixture_find(fixture, argv[i]);
         sp_str_printf(&out, "; %s\n", argv[i]);
-        if (function && (!strcmp(argv[1], "decode")
-                             ? tool_decode(function, &arena, &out, &diag)
-                             : tool_ssa(fixture, function, &arena, &out, &diag)))
+        if (function &&
+            (!strcmp(argv[1], "decode") ? tool_decode(function, &arena, &out, &diag)
+                                        : tool_ssa(fixture, function, &arena, &out, &diag)))
             continue;
         if (!function)
             sp_str_add(&out, "no such function\n");

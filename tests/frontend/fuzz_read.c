@@ -21,7 +21,8 @@ static const struct {
 };
 
 static const char *const names[] = {
-    "gpu", "threadIdx", "x", "math", "sqrt", "range", "value", "print", "f", "table", "shape", "float",
+    "gpu",   "threadIdx", "x", "math",  "sqrt",  "range",
+    "value", "print",     "f", "table", "shape", "float",
 };
 enum { N_NAMES = sizeof names / sizeof *names };
 
@@ -75,9 +76,10 @@ fuzz_function(struct fe_reader *reader, const void *host, struct fe_function *fu
     code->n_locals = head[5];
     struct fe_local *locals = SP_NEW_N(arena, struct fe_local, code->n_locals + 1);
     for (uint32_t i = 0; i < code->n_locals; i++)
-        locals[i] = (struct fe_local){names[i % N_NAMES], i + n_free >= code->n_locals ? FE_LOCAL_FREE
-                                                          : i < n_cells ? FE_LOCAL_CELL
-                                                                        : FE_LOCAL_PLAIN};
+        locals[i] =
+            (struct fe_local){names[i % N_NAMES], i + n_free >= code->n_locals ? FE_LOCAL_FREE
+                                                  : i < n_cells                ? FE_LOCAL_CELL
+                                                                               : FE_LOCAL_PLAIN};
     code->locals = locals;
     code->n_names = head[7];
     const char **list = SP_NEW_N(arena, const char *, code->n_names + 1);
@@ -110,7 +112,8 @@ fuzz_add(struct fe_reader *reader, const void *host)
 }
 
 static bool
-fuzz_look(struct fe_reader *reader, const char *name, struct fe_found *found_out, struct sp_diag *diag)
+fuzz_look(struct fe_reader *reader, const char *name, struct fe_found *found_out,
+          struct sp_diag *diag)
 {
     const struct input *input = reader->resolver->context;
     found_out->host = NULL;
@@ -199,8 +202,12 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B)
         if (opcodes[i].minor == minor)
             fe_version_add(&input.version, opcodes[i].name, opcodes[i].number);
     const struct fe_resolver resolver = {
-        .context = &input, .add = fuzz_add, .function = fuzz_function, .global = fuzz_global,
-        .cell = fuzz_cell, .attribute = fuzz_attribute,
+        .context = &input,
+        .add = fuzz_add,
+        .function = fuzz_function,
+        .global = fuzz_global,
+        .cell = fuzz_cell,
+        .attribute = fuzz_attribute,
     };
     sp_arena_init(&arena);
     sp_diag_init(&diag);

@@ -169,7 +169,8 @@ check_cfg(const struct fe_fixture *fixture, const struct fe_fixture_function *fu
         for (uint32_t k = 0; k < block->n_succ; k++) {
             assert_true(block->succ[k] < cfg.n);
             if (block->succ[k] <= b) /* backwards: a loop */
-                assert_true(cfg.blocks[block->succ[k]].is_loop && dominates(&cfg, block->succ[k], b));
+                assert_true(cfg.blocks[block->succ[k]].is_loop &&
+                            dominates(&cfg, block->succ[k], b));
         }
         for (uint32_t other = 0; other < cfg.n; other++)
             assert_true(other == b || cfg.blocks[other].first > block->last ||
@@ -289,13 +290,16 @@ static void
 test_no_errors(void **state)
 {
     static const char *const names[] = {
-        "saxpy", "loop_range", "while_loop", "while_true", "forelse", "andor", "andval", "ternary",
-        "chain", "notin", "notv", "isnone", "md", "augsub", "attr", "consts", "retnone", "kwcall",
-        "kwmeth", "meth", "swap", "rot3", "unpack", "negpos", "slicing", "storeslice", "constslice",
-        "walrus", "deflocal", "ann", "matchx", "pow_", "cmps", "nested", "tuplefor", "iterfor", "dbl",
-        "setattrs", "lenx", "minmax", "strc", "passx", "retconst", "emptyret", "many", "k_matmul",
-        "k_mandel", "k_stencil", "k_hist", "k_nestret", "k_struct", "k_boolval", "k_slice",
-        "k_whileelse", "k_augattr", "k_star", "k_in", "k_neg", "k_big",
+        "saxpy",     "loop_range", "while_loop", "while_true", "forelse",  "andor",
+        "andval",    "ternary",    "chain",      "notin",      "notv",     "isnone",
+        "md",        "augsub",     "attr",       "consts",     "retnone",  "kwcall",
+        "kwmeth",    "meth",       "swap",       "rot3",       "unpack",   "negpos",
+        "slicing",   "storeslice", "constslice", "walrus",     "deflocal", "ann",
+        "matchx",    "pow_",       "cmps",       "nested",     "tuplefor", "iterfor",
+        "dbl",       "setattrs",   "lenx",       "minmax",     "strc",     "passx",
+        "retconst",  "emptyret",   "many",       "k_matmul",   "k_mandel", "k_stencil",
+        "k_hist",    "k_nestret",  "k_struct",   "k_boolval",  "k_slice",  "k_whileelse",
+        "k_augattr", "k_star",     "k_in",       "k_neg",      "k_big",
     };
     (void)state;
     for (int i = 0; i < n_files; i++) {
@@ -318,8 +322,8 @@ test_no_errors(void **state)
 static void
 test_versions_agree(void **state)
 {
-    static const char *const names[] = {"swap", "rot3", "unpack", "negpos", "pow_", "md", "cmps",
-                                        "augsub", "many", "minmax", "meth", "kwcall"};
+    static const char *const names[] = {"swap", "rot3",   "unpack", "negpos", "pow_", "md",
+                                        "cmps", "augsub", "many",   "minmax", "meth", "kwcall"};
     (void)state;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         struct sp_digest first;
@@ -363,9 +367,12 @@ main(int argc, char **argv)
         return 2;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decode_agrees_with_dis), cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_read),                   cmocka_unit_test(test_constructs),
-        cmocka_unit_test(test_no_errors),              cmocka_unit_test(test_versions_agree),
+        cmocka_unit_test(test_decode_agrees_with_dis),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_constructs),
+        cmocka_unit_test(test_no_errors),
+        cmocka_unit_test(test_versions_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
