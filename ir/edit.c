@@ -2,8 +2,8 @@
  *
  * Dominators by the iterative algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance
  * Algorithm", 2001): on the reducible graphs of Python code two rounds suffice. Intervals of a walk
- * over the tree answer "does a dominate b" in constant time. Replacements are collected in a map and
- * applied in one go over the operands; use lists would have to be kept up by every pass. */
+ * over the tree answer "does a dominate b" in constant time. Replacements are collected in a map
+ * and applied in one go over the operands; use lists would have to be kept up by every pass. */
 #include "ir/pass.h"
 
 #include <assert.h>
@@ -21,7 +21,8 @@ dom_meet(const uint32_t *idom, const uint32_t *number, uint32_t a, uint32_t b)
     return a;
 }
 
-/* Numbers the tree so that each subtree is an interval. Children lie in lists: first child, next. */
+/* Numbers the tree so that each subtree is an interval. Children lie in lists: first child, next.
+ * */
 static void
 dom_number(struct ir_dom *dom, struct sp_arena *arena, uint32_t n)
 {

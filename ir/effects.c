@@ -1,9 +1,10 @@
 /* effects: which functions may end their thread with an error (struct ir_func, may_raise).
  *
- * Takes a CORE module; a function may raise if it has an instruction that does (RAISE, POLL) or calls
- * one that may. The calls are collected once and gone over until nothing changes, starting from "none
- * may", so recursion needs nothing more. A CALLF's own RAISES flag is the assumption about callees
- * before this analysis and not looked at. Recomputed after every pass that adds or removes either. */
+ * Takes a CORE module; a function may raise if it has an instruction that does (RAISE, POLL) or
+ * calls one that may. The calls are collected once and gone over until nothing changes, starting
+ * from "none may", so recursion needs nothing more. A CALLF's own RAISES flag is the assumption
+ * about callees before this analysis and not looked at. Recomputed after every pass that adds or
+ * removes either. */
 #include "ir/pass.h"
 
 #include <assert.h>
@@ -27,8 +28,7 @@ ir_fill_effects(struct ir_module *module)
             for (uint32_t i = 0; i < func->blocks.data[b].insns.len; i++) {
                 const struct ir_insn *insn = ir_insn(func, func->blocks.data[b].insns.data[i]);
                 if (insn->op == IR_CALLF)
-                    sp_vec_push(&arena, &calls,
-                                (struct call){func, module->funcs.data[insn->imm]});
+                    sp_vec_push(&arena, &calls, (struct call){func, module->funcs.data[insn->imm]});
                 else if (ir_insn_flags(insn) & IR_RAISES)
                     func->may_raise = true;
             }

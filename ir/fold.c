@@ -4,8 +4,8 @@
  * own type, so every result is rounded once as the device rounds it (the C library's fma, sqrt and
  * rint are exact or correctly rounded; nothing here is built with contraction or fast-math). What
  * ops.def leaves to lowering (a zero divisor, a shift by the width) is not folded, so such code can
- * stay where it is never executed. A NaN result is the one quiet NaN. Intrinsics are not folded: the
- * device's functions and the C library's differ in the last place. */
+ * stay where it is never executed. A NaN result is the one quiet NaN. Intrinsics are not folded:
+ * the device's functions and the C library's differ in the last place. */
 #include "ir/pass.h"
 
 #include <math.h>
@@ -219,9 +219,7 @@ fold_convert(enum ir_op op, ir_type from, ir_type to, uint64_t a, uint64_t *out)
     case IR_FPTOUI_SAT: *out = fold_to_int(value, false, ir_machine_bits(to)); return true;
     case IR_FPEXT: *out = double_bits(value); return true;
     case IR_FPTRUNC: *out = float_bits((float)value); return true;
-    case IR_BITCAST:
-        *out = a;
-        return !ir_is_ptr(from) && !ir_is_ptr(to);
+    case IR_BITCAST: *out = a; return !ir_is_ptr(from) && !ir_is_ptr(to);
     default: return false;
     }
 }

@@ -143,11 +143,9 @@ ir_set_src(struct ir_func *func, int32_t line, int32_t col, int32_t end_line, in
     bool same = !last->file && !last->function && last->line == line && last->col == col &&
                 last->end_line == end_line && last->end_col == end_col;
     if (!same)
-        sp_vec_push(func->module->arena, &func->srcs,
-                    (struct sp_src){.line = line,
-                                    .end_line = end_line,
-                                    .col = col,
-                                    .end_col = end_col});
+        sp_vec_push(
+            func->module->arena, &func->srcs,
+            (struct sp_src){.line = line, .end_line = end_line, .col = col, .end_col = end_col});
     func->src = func->srcs.len - 1;
 }
 

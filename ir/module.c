@@ -150,8 +150,8 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         row.space = info->space;
         row.align_log2 = info->align_log2;
         row.read_only = info->read_only;
-        uint8_t bytes[] = {row.dtype, row.rank, row.layout, row.space, row.align_log2,
-                           row.read_only};
+        uint8_t bytes[] = {row.dtype, row.rank,       row.layout,
+                           row.space, row.align_log2, row.read_only};
         key_add(&key, bytes, sizeof bytes);
         break;
     }
@@ -169,8 +169,7 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
     if (is_new) {
         *slot = module->types.len;
         if (row.n_elems)
-            row.elems =
-                sp_arena_copy(module->arena, info->elems, row.n_elems * sizeof *row.elems);
+            row.elems = sp_arena_copy(module->arena, info->elems, row.n_elems * sizeof *row.elems);
         else
             row.elems = NULL;
         sp_vec_push(module->arena, &module->types, row);
@@ -190,8 +189,7 @@ ir_type_tuple(struct ir_module *module, uint32_t n, const ir_type *elems)
 ir_type
 ir_type_object(struct ir_module *module, ir_const object)
 {
-    return ir_type_intern(module,
-                          &(struct ir_type_info){.kind = IR_KIND_OBJECT, .object = object});
+    return ir_type_intern(module, &(struct ir_type_info){.kind = IR_KIND_OBJECT, .object = object});
 }
 
 ir_type
@@ -281,9 +279,9 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         case IR_C_HOST: row.type_name = sp_arena_strndup(module->arena, text, text_len); break;
         case IR_C_TUPLE:
         case IR_C_SLICE:
-            row.elems = row.len ? sp_arena_copy(module->arena, info->elems,
-                                                row.len * sizeof *row.elems)
-                                : NULL;
+            row.elems = row.len
+                            ? sp_arena_copy(module->arena, info->elems, row.len * sizeof *row.elems)
+                            : NULL;
             break;
         default: break;
         }
@@ -329,8 +327,8 @@ ir_const_str(struct ir_module *module, const char *text, size_t len)
 ir_const
 ir_const_tuple(struct ir_module *module, uint32_t n, const ir_const *elems)
 {
-    return ir_const_intern(
-        module, &(struct ir_const_info){.kind = IR_C_TUPLE, .len = n, .elems = elems});
+    return ir_const_intern(module,
+                           &(struct ir_const_info){.kind = IR_C_TUPLE, .len = n, .elems = elems});
 }
 
 ir_const

@@ -1,12 +1,13 @@
 /* opt_cse: pure expressions that a dominating instruction has computed already.
  *
- * Takes any verified CORE module. Blocks are visited in preorder of the dominator tree with one hash
- * table from (operation, type, immediate, operands) to the last instruction of that form. It serves if
- * it dominates; if not, its subtree is done and the newcomer takes its place, so no scopes have to be
- * opened and closed. Operands of commutative operations are ordered first. Only what is PURE is
- * merged: loads are not (nothing here knows which stores lie between), nor anything convergent.
- * Needs no analysis, keeps the flow graph. Global value numbering with loads is LLVM's work later;
- * this pass is for what inlining and lowering repeat, before our own range passes look at it.
+ * Takes any verified CORE module. Blocks are visited in preorder of the dominator tree with one
+ * hash table from (operation, type, immediate, operands) to the last instruction of that form. It
+ * serves if it dominates; if not, its subtree is done and the newcomer takes its place, so no
+ * scopes have to be opened and closed. Operands of commutative operations are ordered first. Only
+ * what is PURE is merged: loads are not (nothing here knows which stores lie between), nor anything
+ * convergent. Needs no analysis, keeps the flow graph. Global value numbering with loads is LLVM's
+ * work later; this pass is for what inlining and lowering repeat, before our own range passes look
+ * at it.
  *
  *     %4 = mul i64 %1, %2               %4 = mul i64 %1, %2
  *     %5 = mul i64 %2, %1      =>       %6 = add i64 %4, %4

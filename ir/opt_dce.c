@@ -1,11 +1,11 @@
 /* opt_dce: instructions, blocks and functions without use.
  *
- * Takes any verified CORE module. Instructions: those with an effect are roots, whatever they use is
- * marked, the rest goes; so cycles of phis that only feed each other go too, which a count of uses
- * would keep. Unused loads count as without effect, calls do not. Blocks: those that the entry does
- * not reach go and the others move together, in their old order. Functions: those that function 0
- * does not call, directly or not; the others move together. Linear. Keeps values' numbers; block and
- * function numbers change.
+ * Takes any verified CORE module. Instructions: those with an effect are roots, whatever they use
+ * is marked, the rest goes; so cycles of phis that only feed each other go too, which a count of
+ * uses would keep. Unused loads count as without effect, calls do not. Blocks: those that the entry
+ * does not reach go and the others move together, in their old order. Functions: those that
+ * function 0 does not call, directly or not; the others move together. Linear. Keeps values'
+ * numbers; block and function numbers change.
  *
  *     %4 = phi i64 %1, %5
  *     %5 = add i64 %4, %2      =>     (gone, when nothing else uses %4 and %5)

@@ -1,14 +1,14 @@
 /* opt_inline: calls replaced by the callee's body.
  *
- * Takes any verified CORE module. Callees come before their callers (strongly connected components by
- * Tarjan's algorithm, 1972, without recursion), so a body is final when it is copied. Inlined is a
- * callee that is small, or that has one call in the whole module, while the caller stays below a fixed
- * size; functions of a recursive component are never inlined. So a chain of 200 functions becomes a
- * few functions of bounded size and 100 calls of one function cannot multiply it without end. A body
- * whose only call is gone is emptied, the function itself is left to ir_opt_dce. One pass over a
- * caller copies its blocks' instructions once, however many calls they hold. A copied instruction
- * keeps its source range, with file and function named where the callee's differ. Inlining by LLVM
- * alone came too late: ranges and facts of the arguments would stop at calls.
+ * Takes any verified CORE module. Callees come before their callers (strongly connected components
+ * by Tarjan's algorithm, 1972, without recursion), so a body is final when it is copied. Inlined is
+ * a callee that is small, or that has one call in the whole module, while the caller stays below a
+ * fixed size; functions of a recursive component are never inlined. So a chain of 200 functions
+ * becomes a few functions of bounded size and 100 calls of one function cannot multiply it without
+ * end. A body whose only call is gone is emptied, the function itself is left to ir_opt_dce. One
+ * pass over a caller copies its blocks' instructions once, however many calls they hold. A copied
+ * instruction keeps its source range, with file and function named where the callee's differ.
+ * Inlining by LLVM alone came too late: ranges and facts of the arguments would stop at calls.
  *
  *     b0: %3 = callf i64 @1 %1, %2          b0: jump b1
  *         ret %3                            b1: %5 = add i64 %1, %2
@@ -57,7 +57,8 @@ inline_collect(struct inl *in)
     in->first_callee[n] = in->callees.len;
 }
 
-/* Tarjan: `index` numbers functions as they are met, `low` is the least one reachable on the stack. */
+/* Tarjan: `index` numbers functions as they are met, `low` is the least one reachable on the stack.
+ * */
 static void
 inline_order_from(struct inl *in, uint32_t root, uint32_t *index, uint32_t *low, uint32_t *next,
                   uint32_t *count)
@@ -128,10 +129,10 @@ struct copy {
     const struct ir_func *from;
     struct sp_arena *arena;
     uint32_t first_block;
-    ir_ref *refs;     /* the caller's numbers of the callee's instructions */
-    uint32_t *srcs;   /* the caller's numbers of the callee's ranges; 0: not copied yet */
-    ir_ref *params;   /* by parameter: the argument */
-    uint32_t exit;    /* block after the call */
+    ir_ref *refs;           /* the caller's numbers of the callee's instructions */
+    uint32_t *srcs;         /* the caller's numbers of the callee's ranges; 0: not copied yet */
+    ir_ref *params;         /* by parameter: the argument */
+    uint32_t exit;          /* block after the call */
     SP_VEC(ir_ref) returns; /* the callee's RETs */
 };
 
@@ -144,8 +145,8 @@ copy_src(struct copy *c, uint32_t src)
         struct sp_src range = c->from->srcs.data[src];
         const char *file = range.file ? range.file : c->from->file;
         const char *function = range.function ? range.function : c->from->name;
-        bool same_file = file == c->to->file ||
-                         (file && c->to->file && strcmp(file, c->to->file) == 0);
+        bool same_file =
+            file == c->to->file || (file && c->to->file && strcmp(file, c->to->file) == 0);
         range.file = same_file ? NULL : file;
         range.function = strcmp(function, c->to->name) == 0 ? NULL : function;
         sp_vec_push(c->to->module->arena, &c->to->srcs, range);
@@ -244,10 +245,10 @@ copy_body(struct copy *c)
 struct caller {
     struct inl *in;
     struct ir_func *func;
-    uint32_t n_old;    /* instructions before */
+    uint32_t n_old; /* instructions before */
     uint32_t grown;
-    ir_ref **results;  /* by old ref of a call: its results, or NULL */
-    ir_ref *replaced;  /* by old ref: the value that took its place, or 0 */
+    ir_ref **results; /* by old ref of a call: its results, or NULL */
+    ir_ref *replaced; /* by old ref: the value that took its place, or 0 */
 };
 
 /* Nothing calls it any more: what is left of it until ir_opt_dce costs the passes nothing. */
@@ -307,8 +308,8 @@ caller_block(struct caller *c, uint32_t b)
         i++;
     if (i == old.insns.len)
         return;
-    ir_ref *rest = sp_arena_copy(c->in->arena, old.insns.data + i,
-                                 (old.insns.len - i) * sizeof *rest);
+    ir_ref *rest =
+        sp_arena_copy(c->in->arena, old.insns.data + i, (old.insns.len - i) * sizeof *rest);
     uint32_t n_rest = old.insns.len - i;
     func->blocks.data[b].insns.len = i;
     func->blocks.data[b].n_succ = 0;

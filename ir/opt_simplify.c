@@ -1,12 +1,14 @@
-/* opt_simplify: constant folding, identities, trivial phis, and with ir/simplify_flow.c dead branches.
+/* opt_simplify: constant folding, identities, trivial phis, and with ir/simplify_flow.c dead
+ * branches.
  *
- * Takes any verified CORE module, keeps its meaning bit for bit (NaN payloads excepted) and its source
- * ranges; needs and keeps no analysis. Per function: constants are made unique and moved to the head
- * of the entry block; then rounds of one walk in reverse post-order, which folds each instruction
- * with its operands already folded, and one step over the flow graph, until neither changes anything
- * (a few rounds; each is linear). Only identities that hold for all IEEE values are applied: x + 0.0
- * and x * 0.0 stay. A sparse conditional propagation would find more in one go, but inference has
- * already followed constants through Python's branches; what is left comes from lowering and is local.
+ * Takes any verified CORE module, keeps its meaning bit for bit (NaN payloads excepted) and its
+ * source ranges; needs and keeps no analysis. Per function: constants are made unique and moved to
+ * the head of the entry block; then rounds of one walk in reverse post-order, which folds each
+ * instruction with its operands already folded, and one step over the flow graph, until neither
+ * changes anything (a few rounds; each is linear). Only identities that hold for all IEEE values
+ * are applied: x + 0.0 and x * 0.0 stay. A sparse conditional propagation would find more in one
+ * go, but inference has already followed constants through Python's branches; what is left comes
+ * from lowering and is local.
  *
  *     %3 = const i64 4                      %3 = const i64 4
  *     %4 = const i64 8             =>       %6 = const i64 12

@@ -128,7 +128,8 @@ parse_insn(struct ir_parse *p, struct parse_func *f, uint32_t block)
         return false;
     const struct ir_op_row *row = ir_op_row(op);
     line.insn.op = (uint16_t)op;
-    if (line.number ? row->result == IR_RESULT_NONE : row->result != IR_RESULT_NONE && op != IR_CALLF)
+    if (line.number ? row->result == IR_RESULT_NONE
+                    : row->result != IR_RESULT_NONE && op != IR_CALLF)
         return ir_parse_fail(p, "'%s' %s a value", row->name,
                              line.number ? "does not make" : "makes");
     if (p->module->phase == IR_PHASE_CORE && line.number) {

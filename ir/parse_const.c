@@ -1,6 +1,6 @@
 /* parse_const: the parts of an instruction's line that are not structure: constants, immediates,
- * machine types, source ranges. The text is docs/ir.md's; what the parts mean together (is there such
- * a parameter, is the constant of that type) is the verifier's. */
+ * machine types, source ranges. The text is docs/ir.md's; what the parts mean together (is there
+ * such a parameter, is the constant of that type) is the verifier's. */
 #include "ir/parse.h"
 
 #include <errno.h>
@@ -275,8 +275,8 @@ ir_parse_src(struct ir_parse *p, struct sp_src *out)
             src.end_col = (int32_t)n;
         }
     }
-    if (!ir_lex_is_end(&p->lex) && (!parse_opt_text(p, "file", &src.file) ||
-                                    !parse_opt_text(p, "function", &src.function)))
+    if (!ir_lex_is_end(&p->lex) &&
+        (!parse_opt_text(p, "file", &src.file) || !parse_opt_text(p, "function", &src.function)))
         return false;
     *out = src;
     return true;

@@ -46,7 +46,7 @@ void ir_delete(struct ir_func *func, ir_ref ref);
 void ir_sweep(struct ir_func *func);
 /* Takes `from` out of the predecessors of `to` once, with its phi operands. */
 void ir_pred_remove(struct ir_func *func, uint32_t to, uint32_t from);
-/* Empties every block that the entry does not reach, with its edges. Returns whether there was any. */
+/* Empties blocks that the entry does not reach, with their edges. Returns whether there was any. */
 bool ir_remove_unreachable(struct ir_func *func);
 
 static inline bool

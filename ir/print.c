@@ -1,4 +1,5 @@
-/* print: modules and functions as IR text, the format that docs/ir.md specifies and ir/parse.c reads.
+/* print: modules and functions as IR text, the format that docs/ir.md specifies and ir/parse.c
+ * reads.
  *
  * One line per instruction: result, operation, type (CORE), immediate, operands, successors, source
  * range. What the immediate is follows from the operation alone (ir_imm_of), so printer, parser and

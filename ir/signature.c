@@ -1,9 +1,9 @@
 /* signature: "int, float32[:, ::1]" to argument types and back. The grammar is in docs/ir.md.
  *
  * A recursive descent over the characters. Besides our own names the short ones of NumPy and Numba
- * are taken ("i4", "f8", "double"), and Numba's outer form "void(...)". Printing gives the canonical
- * spelling, which parses to the same types. An error says what is wrong and at which character.
- * Alignment is the element's own: a signature knows nothing of addresses. */
+ * are taken ("i4", "f8", "double"), and Numba's outer form "void(...)". Printing gives the
+ * canonical spelling, which parses to the same types. An error says what is wrong and at which
+ * character. Alignment is the element's own: a signature knows nothing of addresses. */
 #include "ir/text.h"
 
 #include <stdio.h>
@@ -15,10 +15,10 @@ static const struct {
     const char *name;
     ir_type scalar;
 } aliases[] = {
-    {"b1", IR_T_BOOL},      {"boolean", IR_T_BOOL}, {"i1", IR_T_INT8},    {"i2", IR_T_INT16},
-    {"i4", IR_T_INT32},     {"i8", IR_T_INT64},     {"u1", IR_T_UINT8},   {"u2", IR_T_UINT16},
-    {"u4", IR_T_UINT32},    {"u8", IR_T_UINT64},    {"f4", IR_T_FLOAT32}, {"f8", IR_T_FLOAT64},
-    {"intc", IR_T_INT32},   {"uintc", IR_T_UINT32}, {"intp", IR_T_INT64}, {"uintp", IR_T_UINT64},
+    {"b1", IR_T_BOOL},        {"boolean", IR_T_BOOL}, {"i1", IR_T_INT8},    {"i2", IR_T_INT16},
+    {"i4", IR_T_INT32},       {"i8", IR_T_INT64},     {"u1", IR_T_UINT8},   {"u2", IR_T_UINT16},
+    {"u4", IR_T_UINT32},      {"u8", IR_T_UINT64},    {"f4", IR_T_FLOAT32}, {"f8", IR_T_FLOAT64},
+    {"intc", IR_T_INT32},     {"uintc", IR_T_UINT32}, {"intp", IR_T_INT64}, {"uintp", IR_T_UINT64},
     {"double", IR_T_FLOAT64},
 };
 
@@ -136,7 +136,8 @@ parse_arg(struct signature *s, struct ir_argtype *out)
     if (take(s, "[")) {
         const struct ir_scalar_row *row = ir_scalar_row(type);
         if (row->weak) {
-            signature_fail(s, start, "the elements of an array have a width, '%s' has none", row->name);
+            signature_fail(s, start, "the elements of an array have a width, '%s' has none",
+                           row->name);
             return sp_diag_hint(s->diag, "write %s64[...]", row->name);
         }
         arg.kind = IR_ARG_ARRAY;
@@ -162,8 +163,8 @@ parse_open(struct signature *s, bool *inside)
     *inside = *after == '(';
     if (!*inside)
         return true;
-    bool is_void = (len == 4 && memcmp(start, "void", 4) == 0) ||
-                   (len == 4 && memcmp(start, "None", 4) == 0);
+    bool is_void =
+        (len == 4 && memcmp(start, "void", 4) == 0) || (len == 4 && memcmp(start, "None", 4) == 0);
     if (len && !is_void)
         return signature_fail(s, start, "a kernel returns nothing, not '%.*s'",
                               (int)(len < 40 ? len : 40), start);

@@ -4,7 +4,8 @@
  * block, become plainer; blocks that are no longer reached go; blocks of nothing but a jump are
  * skipped by their predecessors (jump threading); a block and its only successor become one if that
  * has no other predecessor. Removed blocks stay in the function, empty, until ir_opt_dce closes the
- * gaps. An edge is never threaded so that a branch reaches one block with two different phi operands. */
+ * gaps. An edge is never threaded so that a branch reaches one block with two different phi
+ * operands. */
 #include "ir/simplify.h"
 
 #include <string.h>

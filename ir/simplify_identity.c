@@ -2,8 +2,8 @@
  *
  * In: an instruction whose operands are simplified. Out: a value that it always equals, or the
  * instruction rewritten into a shorter or canonical form (constants as second operand, comparisons
- * instead of their negations). Each rule is an equation for all operand values: integers modulo their
- * width, floats including zeros, infinities and NaN. */
+ * instead of their negations). Each rule is an equation for all operand values: integers modulo
+ * their width, floats including zeros, infinities and NaN. */
 #include "ir/simplify.h"
 
 /* One instruction taken apart. */
@@ -40,7 +40,8 @@ type_of(const struct identity *d, ir_ref ref)
     return ir_insn(d->func, ref)->type;
 }
 
-/* Makes the instruction another of one or two operands. New constants come first: they move insns. */
+/* Makes the instruction another of one or two operands. New constants come first: they move insns.
+ * */
 static ir_ref
 become(struct identity *d, enum ir_op op, uint32_t imm, ir_ref a, ir_ref b)
 {

@@ -1,8 +1,9 @@
-/* tables: the rows of ops.def, types.def and intrin.def as constant arrays, and the look-ups over them.
+/* tables: the rows of ops.def, types.def and intrin.def as constant arrays, and the look-ups over
+ * them.
  *
  * A number is an index into its array. Paths and names are found by a scan that compares lengths
- * first: there are some ninety of them, each is looked up once per function read, and nothing has to
- * be built at run time. A hash table would need either a generator or mutable state. */
+ * first: there are some ninety of them, each is looked up once per function read, and nothing has
+ * to be built at run time. A hash table would need either a generator or mutable state. */
 #include "ir/ir.h"
 
 #include <assert.h>
@@ -34,8 +35,8 @@ _Static_assert(N_OF(op_rows) == IR_N_OPS, "a row per operation");
 
 static const struct ir_scalar_row scalar_rows[] = {
 #define IR_SCALAR(id, name, class, bits, weak, typestr, format, dlpack, ptx, machine)              \
-    [IR_T_##id - IR_FIRST_SCALAR] = {name, IR_CLASS_##class, bits, weak, dlpack,                   \
-                                     typestr, format, ptx, IR_T_##machine},
+    [IR_T_##id - IR_FIRST_SCALAR] = {name,    IR_CLASS_##class, bits, weak,          dlpack,       \
+                                     typestr, format,           ptx,  IR_T_##machine},
 #include "ir/types.def"
 };
 
@@ -71,9 +72,9 @@ static const struct path_row path_rows[] = {
 };
 
 static const char *const binop_texts[] = {
-    [IR_BIN_ADD] = "+",     [IR_BIN_AND] = "&",  [IR_BIN_FLOORDIV] = "//", [IR_BIN_LSHIFT] = "<<",
-    [IR_BIN_MATMUL] = "@",  [IR_BIN_MUL] = "*",  [IR_BIN_MOD] = "%",       [IR_BIN_OR] = "|",
-    [IR_BIN_POW] = "**",    [IR_BIN_RSHIFT] = ">>", [IR_BIN_SUB] = "-",    [IR_BIN_TRUEDIV] = "/",
+    [IR_BIN_ADD] = "+",    [IR_BIN_AND] = "&",     [IR_BIN_FLOORDIV] = "//", [IR_BIN_LSHIFT] = "<<",
+    [IR_BIN_MATMUL] = "@", [IR_BIN_MUL] = "*",     [IR_BIN_MOD] = "%",       [IR_BIN_OR] = "|",
+    [IR_BIN_POW] = "**",   [IR_BIN_RSHIFT] = ">>", [IR_BIN_SUB] = "-",       [IR_BIN_TRUEDIV] = "/",
     [IR_BIN_XOR] = "^",
 };
 _Static_assert(N_OF(binop_texts) == IR_N_BINOPS, "a text per operator");

@@ -1,8 +1,8 @@
 /* type_text: types and constants as error messages and listings show them.
  *
- * Types read as signatures do ("float32[:, ::1]", "tuple(int, float32)"), constants as Python's repr
- * does. Nothing parses these texts; the IR text has its own constants (ir/print.c). Nesting is cut
- * off at a depth that no message needs. */
+ * Types read as signatures do ("float32[:, ::1]", "tuple(int, float32)"), constants as Python's
+ * repr does. Nothing parses these texts; the IR text has its own constants (ir/print.c). Nesting is
+ * cut off at a depth that no message needs. */
 #include "ir/text.h"
 
 #include <inttypes.h>
@@ -46,8 +46,8 @@ ir_text_axes(uint32_t rank, enum ir_layout layout, struct sp_str *out)
 {
     sp_str_add_char(out, '[');
     for (uint32_t axis = 0; axis < rank; axis++) {
-        bool dense = (layout == IR_LAYOUT_C && axis == rank - 1) ||
-                     (layout == IR_LAYOUT_F && axis == 0);
+        bool dense =
+            (layout == IR_LAYOUT_C && axis == rank - 1) || (layout == IR_LAYOUT_F && axis == 0);
         sp_str_add(out, axis ? ", " : "");
         sp_str_add(out, dense ? "::1" : ":");
     }
@@ -59,9 +59,7 @@ object_text(const struct ir_module *module, ir_const c, int depth, struct sp_str
 {
     const struct ir_const_info *info = ir_const_info(module, c);
     switch ((enum ir_const_kind)info->kind) {
-    case IR_C_FUNC:
-        sp_str_printf(out, "function %s", module->funcs.data[info->u]->name);
-        break;
+    case IR_C_FUNC: sp_str_printf(out, "function %s", module->funcs.data[info->u]->name); break;
     case IR_C_INTRIN:
         sp_str_printf(out, "function %s", ir_intrin_row((enum ir_intrin)info->u)->path);
         break;

@@ -2,8 +2,8 @@
  *
  * In this order, so that each check may rely on the ones before: blocks and their instructions
  * (phis first, one terminator, every ref in one place), edges (both lists say the same), operands
- * (count, existence, immediates, types), dominance of every use that the entry reaches. Linear in the
- * size of the function. The first violation is reported with the instruction's text. Runs after
+ * (count, existence, immediates, types), dominance of every use that the entry reaches. Linear in
+ * the size of the function. The first violation is reported with the instruction's text. Runs after
  * every pass in debug builds and on parsed text; types are checked in ir/verify_types.c. */
 #include "ir/verify.h"
 
@@ -19,8 +19,11 @@ ir_verify_fail(const struct ir_verify *v, ir_ref ref, const char *format, ...)
     va_start(args, format);
     sp_str_vprintf(&text, format, args);
     va_end(args);
-    struct sp_src where = {.file = v->func->file, .function = v->func->name,
-                           .line = v->func->line, .col = -1, .end_col = -1};
+    struct sp_src where = {.file = v->func->file,
+                           .function = v->func->name,
+                           .line = v->func->line,
+                           .col = -1,
+                           .end_col = -1};
     if (ref) {
         where = ir_insn_src(v->func, ref);
         sp_str_add(&text, ": ");
@@ -87,8 +90,8 @@ check_blocks(const struct ir_verify *v)
         uint32_t op = ir_insn(func, last)->op;
         uint32_t n_succ = op == IR_JUMP ? 1 : op == IR_BR ? 2 : 0;
         if (block->n_succ != n_succ)
-            return ir_verify_fail(v, last, "block b%u has %u successors, not %u", b,
-                                  block->n_succ, n_succ);
+            return ir_verify_fail(v, last, "block b%u has %u successors, not %u", b, block->n_succ,
+                                  n_succ);
     }
     return true;
 }
@@ -113,8 +116,8 @@ check_edges(const struct ir_verify *v)
             if (p >= n)
                 return ir_verify_fail(v, 0, "block b%u has a predecessor that does not exist", b);
             const struct ir_block *pred = &func->blocks.data[p];
-            uint32_t want = (pred->n_succ > 0 && pred->succ[0] == b) +
-                            (pred->n_succ > 1 && pred->succ[1] == b);
+            uint32_t want =
+                (pred->n_succ > 0 && pred->succ[0] == b) + (pred->n_succ > 1 && pred->succ[1] == b);
             if (++count[p] > want)
                 return ir_verify_fail(v, 0, "block b%u lists b%u as its predecessor", b, p);
         }
@@ -122,8 +125,8 @@ check_edges(const struct ir_verify *v)
             count[block->preds.data[i]] = 0;
     }
     if (edges != listed)
-        return ir_verify_fail(v, 0, "%llu edges, but %llu predecessors",
-                              (unsigned long long)edges, (unsigned long long)listed);
+        return ir_verify_fail(v, 0, "%llu edges, but %llu predecessors", (unsigned long long)edges,
+                              (unsigned long long)listed);
     return true;
 }
 
@@ -230,8 +233,8 @@ check_func(const struct ir_module *module, const struct ir_func *func, struct sp
     bool ok = true;
     if (module->phase == IR_PHASE_CORE)
         for (uint32_t i = 0; ok && i < func->n_params + func->n_results; i++) {
-            ir_type type = i < func->n_params ? func->params[i].type
-                                              : func->results[i - func->n_params];
+            ir_type type =
+                i < func->n_params ? func->params[i].type : func->results[i - func->n_params];
             if (type <= IR_T_VOID || type >= IR_N_FIXED_TYPES)
                 ok = ir_verify_fail(&v, 0, "a parameter or result without a machine type");
         }

@@ -1,7 +1,8 @@
 /* verify_types: the part of the verifier that looks at one instruction: its immediate against what
  * it names, and in phase CORE the machine types of operands and result.
  *
- * One flat switch by operation; ops.def says how many operands there are, docs/ir.md which types. */
+ * One flat switch by operation; ops.def says how many operands there are, docs/ir.md which types.
+ * */
 #include "ir/verify.h"
 
 /* A constant of this kind, or the message. */
@@ -245,8 +246,7 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_FTRUNC:
     case IR_FRINT:
     case IR_FCOPYSIGN:
-    case IR_FCMP:
-        return want(v, ref, ir_is_float(a), "floats needed") && check_same(v, ref);
+    case IR_FCMP: return want(v, ref, ir_is_float(a), "floats needed") && check_same(v, ref);
     case IR_SELECT:
         return want(v, ref, a == IR_T_I1, "the condition is not of type i1") &&
                want(v, ref, arg_type(v, ref, 1) == type && arg_type(v, ref, 2) == type,

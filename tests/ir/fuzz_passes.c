@@ -1,6 +1,5 @@
-/* IR text through the passes: what the verifier accepts, each pass must leave valid, and its print must
- * read back as itself. The byte in the middle chooses which pass comes
- * first. */
+/* IR text through the passes: what the verifier accepts, each pass must leave valid, and its print
+ * must read back as itself. The byte in the middle chooses which pass comes first. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

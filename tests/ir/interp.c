@@ -1,10 +1,10 @@
 /* interp: executes CORE functions value by value, straight from the meanings in ops.def.
  *
  * In: a verified module and argument bits. Out: how function 0 ended, with which values, and the
- * memory. It is the oracle of the passes' tests and therefore shares nothing with ir/fold.c: integers
- * are 128 bits wide and cut after each step, floats go through long double only where that is exact.
- * Every NaN becomes the one quiet NaN, for payloads and signs of NaN are not defined. What ops.def
- * leaves undefined ends the run as INTERP_BAD. */
+ * memory. It is the oracle of the passes' tests and therefore shares nothing with ir/fold.c:
+ * integers are 128 bits wide and cut after each step, floats go through long double only where that
+ * is exact. Every NaN becomes the one quiet NaN, for payloads and signs of NaN are not defined.
+ * What ops.def leaves undefined ends the run as INTERP_BAD. */
 #include "tests/ir/interp.h"
 
 #include <math.h>

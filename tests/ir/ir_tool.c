@@ -1,5 +1,5 @@
-/* ir_tool: IR text in, IR text out, for the golden tests: parse, verify, run the named passes with a
- * verification behind each, print.
+/* ir_tool: IR text in, IR text out, for the golden tests: parse, verify, run the named passes with
+ * a verification behind each, print.
  *
  *     ir_tool [-passes=inline,simplify,cse,dce,effects] [-twice] FILE | -
  *

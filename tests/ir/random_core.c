@@ -1,10 +1,10 @@
 /* random_core: generates functions with branches, loops, calls and memory from a seed.
  *
  * Structured on purpose: statements are made recursively and a stack holds the values that dominate
- * the place, so every use is valid by construction; divisors, shift counts and addresses are masked,
- * loops have a counted bound, calls go to later functions, so every run ends and no operation is
- * undefined. The mix leans to what the passes look for: constants, negations, widenings of truth
- * values, repeated expressions, branches on constants, empty blocks. */
+ * the place, so every use is valid by construction; divisors, shift counts and addresses are
+ * masked, loops have a counted bound, calls go to later functions, so every run ends and no
+ * operation is undefined. The mix leans to what the passes look for: constants, negations,
+ * widenings of truth values, repeated expressions, branches on constants, empty blocks. */
 #include "tests/ir/random_core.h"
 
 #include <string.h>
@@ -28,12 +28,13 @@ struct gen {
     struct random_source random;
     struct ir_module *module;
     struct ir_func *func;
-    uint32_t block; /* where instructions go; UINT32_MAX: the path has ended */
+    uint32_t block;        /* where instructions go; UINT32_MAX: the path has ended */
     SP_VEC(ir_ref) values; /* that dominate the place */
     uint32_t budget;
 };
 
-static const ir_type gen_types[] = {IR_T_I1, IR_T_I8, IR_T_I16, IR_T_I32, IR_T_I64, IR_T_F32, IR_T_F64};
+static const ir_type gen_types[] = {IR_T_I1,  IR_T_I8,  IR_T_I16, IR_T_I32,
+                                    IR_T_I64, IR_T_F32, IR_T_F64};
 
 static uint32_t
 below(struct gen *g, uint32_t n)
@@ -78,8 +79,10 @@ keep(struct gen *g, ir_ref ref)
 static ir_ref
 constant(struct gen *g, ir_type type)
 {
-    static const int64_t ints[] = {0, 1, -1, 2, 3, 7, 8, 127, -128, 255, INT32_MAX, INT64_MIN, INT64_MAX};
-    static const double floats[] = {0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e30, -1e-40, 0.1, __builtin_inf(), __builtin_nan("")};
+    static const int64_t ints[] = {0,   1,    -1,  2,         3,         7,        8,
+                                   127, -128, 255, INT32_MAX, INT64_MIN, INT64_MAX};
+    static const double floats[] = {
+        0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e30, -1e-40, 0.1, __builtin_inf(), __builtin_nan("")};
     ir_const c;
     if (is_float(type)) {
         double value = floats[below(g, 11)];
@@ -139,7 +142,8 @@ gen_int(struct gen *g, ir_type type)
     }
     if (kind == 1) {
         ir_ref mask = int_constant(g, type, ir_machine_bits(type) - 1);
-        b = below(g, 3) ? emit(g, IR_AND, type, 0, 2, (ir_ref[]){b, mask}) : int_constant(g, type, below(g, 3));
+        b = below(g, 3) ? emit(g, IR_AND, type, 0, 2, (ir_ref[]){b, mask})
+                        : int_constant(g, type, below(g, 3));
         return emit(g, (enum ir_op)(IR_SHL + (int)below(g, 3)), type, 0, 2, (ir_ref[]){a, b});
     }
     if (kind == 2)
@@ -160,8 +164,9 @@ gen_float(struct gen *g, ir_type type)
     static const struct {
         uint16_t op;
         uint8_t n;
-    } ops[] = {{IR_FADD, 2}, {IR_FSUB, 2}, {IR_FMUL, 2},  {IR_FDIV, 2},   {IR_FNEG, 1},  {IR_FMA, 3},   {IR_FSQRT, 1},
-               {IR_FABS, 1}, {IR_FRINT, 1}, {IR_FFLOOR, 1}, {IR_FCEIL, 1}, {IR_FTRUNC, 1}, {IR_FCOPYSIGN, 2}};
+    } ops[] = {{IR_FADD, 2},  {IR_FSUB, 2},   {IR_FMUL, 2},     {IR_FDIV, 2},  {IR_FNEG, 1},
+               {IR_FMA, 3},   {IR_FSQRT, 1},  {IR_FABS, 1},     {IR_FRINT, 1}, {IR_FFLOOR, 1},
+               {IR_FCEIL, 1}, {IR_FTRUNC, 1}, {IR_FCOPYSIGN, 2}};
     uint32_t i = below(g, 13);
     if (below(g, 20) == 0)
         return emit(g, IR_INTRIN, type, IR_INTRIN_SIN, 1, args);
@@ -527,7 +532,8 @@ gen_expr_convert(struct gen *g, ir_type to, int depth)
 static ir_ref
 gen_expr(struct gen *g, ir_type type, int depth)
 {
-    static const uint16_t unary[] = {IR_FNEG, IR_FABS, IR_FNEG, IR_FABS, IR_FSQRT, IR_FRINT, IR_FFLOOR, IR_FCEIL, IR_FTRUNC};
+    static const uint16_t unary[] = {IR_FNEG,  IR_FABS,   IR_FNEG,  IR_FABS,  IR_FSQRT,
+                                     IR_FRINT, IR_FFLOOR, IR_FCEIL, IR_FTRUNC};
     static const uint16_t binary[] = {IR_FADD, IR_FSUB, IR_FMUL, IR_FDIV, IR_FCOPYSIGN};
     if (depth <= 0)
         return gen_leaf(g, type);

@@ -99,19 +99,28 @@ test_types(void **state)
     assert_string_equal(type_text(f, ir_type_tuple(m, 0, NULL)), "tuple()");
     ir_type any = ir_type_array(m, IR_T_FLOAT32, 2, IR_LAYOUT_ANY);
     assert_string_equal(type_text(f, any), "float32[:, :]");
-    assert_string_equal(type_text(f, ir_type_array(m, IR_T_FLOAT32, 2, IR_LAYOUT_C)), "float32[:, ::1]");
-    assert_string_equal(type_text(f, ir_type_array(m, IR_T_INT8, 3, IR_LAYOUT_F)), "int8[::1, :, :]");
+    assert_string_equal(type_text(f, ir_type_array(m, IR_T_FLOAT32, 2, IR_LAYOUT_C)),
+                        "float32[:, ::1]");
+    assert_string_equal(type_text(f, ir_type_array(m, IR_T_INT8, 3, IR_LAYOUT_F)),
+                        "int8[::1, :, :]");
     /* Fields that a kind does not use do not split types. */
-    struct ir_type_info info = {.kind = IR_KIND_ARRAY, .dtype = IR_T_FLOAT32, .rank = 2,
-                                .layout = IR_LAYOUT_ANY, .object = 77, .step_sign = 1};
+    struct ir_type_info info = {.kind = IR_KIND_ARRAY,
+                                .dtype = IR_T_FLOAT32,
+                                .rank = 2,
+                                .layout = IR_LAYOUT_ANY,
+                                .object = 77,
+                                .step_sign = 1};
     assert_int_equal(ir_type_intern(m, &info), any);
     info.read_only = true;
     assert_int_not_equal(ir_type_intern(m, &info), any);
     assert_string_equal(type_text(f, ir_type_intern(m, &info)), "float32[:, :] (read-only)");
-    assert_int_equal(ir_type_intern(m, &(struct ir_type_info){.kind = IR_KIND_SCALAR, .dtype = IR_T_INT8}), IR_T_INT8);
+    assert_int_equal(
+        ir_type_intern(m, &(struct ir_type_info){.kind = IR_KIND_SCALAR, .dtype = IR_T_INT8}),
+        IR_T_INT8);
     assert_string_equal(type_text(f, ir_type_object(m, ir_const_simple(m, IR_C_NONE, 0))), "None");
     assert_string_equal(type_text(f, ir_type_object(m, ir_const_str(m, "x", 1))), "str");
-    assert_string_equal(type_text(f, ir_type_object(m, ir_const_simple(m, IR_C_DTYPE, IR_T_UINT8))), "type uint8");
+    assert_string_equal(type_text(f, ir_type_object(m, ir_const_simple(m, IR_C_DTYPE, IR_T_UINT8))),
+                        "type uint8");
     /* A type of hundreds of elements goes through the growing key. */
     ir_type many[300];
     for (int i = 0; i < 300; i++)

@@ -57,7 +57,8 @@ must_verify(const struct ir_module *module, uint64_t seed, const char *when)
         return;
     }
     char *text = text_of(module);
-    fprintf(stderr, "seed %llu, after %s: %s\n%s", (unsigned long long)seed, when, diag.message, text);
+    fprintf(stderr, "seed %llu, after %s: %s\n%s", (unsigned long long)seed, when, diag.message,
+            text);
     free(text);
     fail();
 }
@@ -152,8 +153,19 @@ test_random(void **state)
 static uint64_t
 special(struct random_source *random, ir_type type)
 {
-    static const double floats[] = {0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e39, -3e9, 1e-45, 2147483648.0,
-                                    __builtin_inf(), -__builtin_inf(), __builtin_nan("")};
+    static const double floats[] = {0.0,
+                                    -0.0,
+                                    1.0,
+                                    -1.0,
+                                    0.5,
+                                    -2.5,
+                                    1e39,
+                                    -3e9,
+                                    1e-45,
+                                    2147483648.0,
+                                    __builtin_inf(),
+                                    -__builtin_inf(),
+                                    __builtin_nan("")};
     static const uint64_t ints[] = {0, 1, 2, 3, 7, 8};
     uint64_t bits = random_next(random);
     unsigned width = ir_machine_bits(type);

@@ -50,8 +50,9 @@ test_good(void **state)
     expect("None(float32[:])", "float32[:]");
     expect("(int32, float32[:])", "int32, float32[:]");
     expect("void (i4, u1[:], f8, b1, double,)", "int32, uint8[:], float64, bool, float64");
-    expect("intp,uintp,intc,uintc,boolean,i1,i2,i8,u2,u4,u8,f4",
-           "int64, uint64, int32, uint32, bool, int8, int16, int64, uint16, uint32, uint64, float32");
+    expect(
+        "intp,uintp,intc,uintc,boolean,i1,i2,i8,u2,u4,u8,f4",
+        "int64, uint64, int32, uint32, bool, int8, int16, int64, uint16, uint32, uint64, float32");
 }
 
 static void
