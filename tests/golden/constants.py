@@ -31,4 +31,5 @@ scaled = make(offset=4)
 
 # PTX: .visible .entry
 # PTX-NOT: ld.global
-# PTX: st.global.b32 {{.*}}, 0f41200000;
+# 10.0 by its bits
+# PTX: st.global.b32 {{.*}}, 1092616192;
