@@ -110,9 +110,9 @@ py_function(struct fe_reader *reader, const void *host, struct fe_function *func
     PyObject *defaults = function_get(function, interp->s_defaults);
     PyObject *kwdefaults = function_get(function, interp->s_kwdefaults);
     struct fe_function out = {.host = host};
-    py_guard_add(reader, PY_GUARD_GETATTR, function, interp->s_code, code);
-    py_guard_add(reader, PY_GUARD_GETATTR, function, interp->s_defaults, defaults);
-    py_guard_add(reader, PY_GUARD_GETATTR, function, interp->s_kwdefaults, kwdefaults);
+    py_guard_add(reader, PY_GUARD_CODE, function, interp->s_code, code);
+    py_guard_add(reader, PY_GUARD_DEFAULTS, function, interp->s_defaults, defaults);
+    py_guard_add(reader, PY_GUARD_KWDEFAULTS, function, interp->s_kwdefaults, kwdefaults);
     bool ok = py_snapshot(interp, reader, code, function_name(reader, function), &out.code, diag);
     if (ok) {
         function_defaults(reader, defaults, kwdefaults, &out);

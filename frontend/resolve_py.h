@@ -18,6 +18,9 @@ struct fe_interp {
     PyObject *function_type, *code_type;
     PyObject *type_dict, *type_mro, *type_module; /* descriptors of `type` */
     PyObject *object_getattribute;
+    /* exported by CPython but outside the limited API; NULL where they are missing */
+    PyObject *(*get_part[3])(PyObject *function); /* code, defaults, keyword defaults; borrowed */
+    PyObject *(*cell_get)(PyObject *cell);
     /* interned names */
     PyObject *s_code, *s_defaults, *s_kwdefaults, *s_closure, *s_globals, *s_builtins, *s_name,
         *s_module, *s_cell_contents, *s_gpu_path, *s_gpu_function, *s_getattribute, *s_getattr,
@@ -29,6 +32,9 @@ enum py_guard_kind {
     PY_GUARD_CELL,    /* content of a cell */
     PY_GUARD_TYPE,    /* name in the type's method resolution order */
     PY_GUARD_GETATTR, /* container.name through C code alone */
+    PY_GUARD_CODE, /* __code__, __defaults__, __kwdefaults__ of a function, None if it has none */
+    PY_GUARD_DEFAULTS,
+    PY_GUARD_KWDEFAULTS,
     PY_N_GUARDS
 };
 

@@ -48,11 +48,19 @@ guard_look(struct fe_interp *interp, const struct py_guard *guard)
     case PY_GUARD_DICT:
         value = Py_XNewRef(PyDict_GetItemWithError(guard->container, guard->name));
         break;
-    case PY_GUARD_CELL: value = PyObject_GetAttr(guard->container, interp->s_cell_contents); break;
+    case PY_GUARD_CELL:
+        value = interp->cell_get ? interp->cell_get(guard->container)
+                                 : PyObject_GetAttr(guard->container, interp->s_cell_contents);
+        break;
     case PY_GUARD_TYPE:
         value = Py_XNewRef(py_type_lookup(interp, guard->container, guard->name));
         break;
-    case PY_GUARD_GETATTR: value = PyObject_GenericGetAttr(guard->container, guard->name); break;
+    case PY_GUARD_GETATTR:
+    case PY_GUARD_CODE:
+    case PY_GUARD_DEFAULTS:
+    case PY_GUARD_KWDEFAULTS:
+        value = PyObject_GenericGetAttr(guard->container, guard->name);
+        break;
     case PY_N_GUARDS: break;
     }
     if (!value)
@@ -88,16 +96,28 @@ guard_is_equal(PyObject *a, PyObject *b, int depth)
     return false;
 }
 
+/* The guard's value is there, at the same address: for the kinds that can tell without counting a
+ * reference. */
+static inline bool
+guard_is_same(struct fe_interp *interp, const struct py_guard *guard)
+{
+    if (guard->kind == PY_GUARD_DICT) {
+        PyObject *now = PyDict_GetItemWithError(guard->container, guard->name);
+        return now == guard->value && (now || !PyErr_Occurred());
+    }
+    if (guard->kind < PY_GUARD_CODE || !interp->get_part[guard->kind - PY_GUARD_CODE])
+        return false;
+    PyObject *now = interp->get_part[guard->kind - PY_GUARD_CODE](guard->container);
+    return (now ? now : Py_None) == guard->value;
+}
+
 bool
 fe_py_guards_check(struct fe_py *py)
 {
     for (uint32_t i = 0; i < py->guards.len; i++) {
         struct py_guard *guard = &py->guards.data[i];
-        if (guard->kind == PY_GUARD_DICT) { /* most of them, without a reference counted */
-            PyObject *now = PyDict_GetItemWithError(guard->container, guard->name);
-            if (now == guard->value && (now || !PyErr_Occurred()))
-                continue;
-        }
+        if (guard_is_same(py->interp, guard))
+            continue;
         PyObject *value = guard_look(py->interp, guard);
         if (value != guard->value) {
             if (!guard_is_equal(value, guard->value, 0)) {

@@ -10,6 +10,7 @@
  * which errors tell a lambda from a comprehension. */
 #include "frontend/resolve_py.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 /* ---- Once per interpreter ---- */
@@ -83,6 +84,16 @@ interp_fill_types(struct fe_interp *interp, struct sp_diag *diag)
     return true;
 }
 
+/* A launch checks guards: these cost a load where an attribute costs a look-up. */
+static void
+interp_fill_exports(struct fe_interp *interp)
+{
+    *(void **)&interp->get_part[0] = dlsym(RTLD_DEFAULT, "PyFunction_GetCode");
+    *(void **)&interp->get_part[1] = dlsym(RTLD_DEFAULT, "PyFunction_GetDefaults");
+    *(void **)&interp->get_part[2] = dlsym(RTLD_DEFAULT, "PyFunction_GetKwDefaults");
+    *(void **)&interp->cell_get = dlsym(RTLD_DEFAULT, "PyCell_Get");
+}
+
 struct interp_name {
     PyObject **place;
     const char *text;
@@ -127,6 +138,7 @@ fe_interp_create(struct fe_interp **interp_out, struct sp_diag *diag)
         fe_interp_destroy(interp);
         return false;
     }
+    interp_fill_exports(interp);
     *interp_out = interp;
     return true;
 }
