@@ -58,9 +58,7 @@ guard_look(struct fe_interp *interp, const struct py_guard *guard)
     case PY_GUARD_GETATTR:
     case PY_GUARD_CODE:
     case PY_GUARD_DEFAULTS:
-    case PY_GUARD_KWDEFAULTS:
-        value = PyObject_GenericGetAttr(guard->container, guard->name);
-        break;
+    case PY_GUARD_KWDEFAULTS: value = PyObject_GenericGetAttr(guard->container, guard->name); break;
     case PY_N_GUARDS: break;
     }
     if (!value)
