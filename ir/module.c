@@ -210,6 +210,24 @@ ir_const_info(const struct ir_module *module, ir_const c)
     return &module->consts.data[c];
 }
 
+/* Copies what the row points to. */
+static void
+const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, size_t text_len)
+{
+    switch ((enum ir_const_kind)row->kind) {
+    case IR_C_STR:
+    case IR_C_BIG:
+    case IR_C_NAMESPACE: row->str = sp_arena_strndup(arena, text_len ? text : "", text_len); break;
+    case IR_C_HOST: row->type_name = sp_arena_strndup(arena, text, text_len); break;
+    case IR_C_TUPLE:
+    case IR_C_SLICE:
+        row->elems =
+            row->len ? sp_arena_copy(arena, row->elems, row->len * sizeof *row->elems) : NULL;
+        break;
+    default: break;
+    }
+}
+
 ir_const
 ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
 {
@@ -270,21 +288,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
     uint32_t *slot = sp_map_intern(&module->const_map, module->arena, key.bytes, key.len, &is_new);
     if (is_new) {
         *slot = module->consts.len;
-        switch ((enum ir_const_kind)info->kind) {
-        case IR_C_STR:
-        case IR_C_BIG:
-        case IR_C_NAMESPACE:
-            row.str = sp_arena_strndup(module->arena, text_len ? text : "", text_len);
-            break;
-        case IR_C_HOST: row.type_name = sp_arena_strndup(module->arena, text, text_len); break;
-        case IR_C_TUPLE:
-        case IR_C_SLICE:
-            row.elems = row.len
-                            ? sp_arena_copy(module->arena, info->elems, row.len * sizeof *row.elems)
-                            : NULL;
-            break;
-        default: break;
-        }
+        const_keep(module->arena, &row, text, text_len);
         sp_vec_push(module->arena, &module->consts, row);
     }
     ir_const c = *slot;

@@ -355,6 +355,7 @@ caller_results(struct caller *c)
     }
     ir_sweep(func);
     ir_subst_apply(&subst, func);
+    ir_remove_unreachable(func); /* what follows the call of a function that never returns */
 }
 
 static bool
