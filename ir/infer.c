@@ -193,13 +193,20 @@ infer_rise(struct infer *in, struct ir_cell *cell, struct ir_cell with)
     return cell->type != old.type || cell->constant != old.constant;
 }
 
+/* A number that is undefined on one way in reads 0 there, so it is no constant. */
 static void
 infer_phi(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
-    const struct ir_insn *phi = ir_insn(instance->func, ref);
+    const struct ir_func *func = instance->func;
+    const struct ir_insn *phi = ir_insn(func, ref);
+    bool undefined = false;
     for (uint32_t i = 0; i < phi->n_args; i++)
-        if (ir_edge_is_live(instance, phi->block, i))
+        if (ir_edge_is_live(instance, phi->block, i)) {
             infer_rise(in, out, infer_operand(instance, ref, i));
+            undefined |= ir_insn(func, ir_arg(func, ref, i))->op == IR_UNDEF;
+        }
+    if (undefined && !infer_object(in, out->type))
+        out->constant = 0;
 }
 
 static void
