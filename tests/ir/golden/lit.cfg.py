@@ -8,7 +8,7 @@ from typing import Any
 
 import lit.formats
 
-config: Any = config  # noqa: F821, PLW0127 (lit defines it)
+config: Any = config  # noqa: F821 (lit defines it)
 
 config.name = "ir"
 config.test_format = lit.formats.ShTest(execute_external=False)
