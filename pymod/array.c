@@ -31,15 +31,9 @@ array_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     if (self->weakrefs)
         PyObject_ClearWeakRefs(object);
-    if (self->owned) {
-        struct sp_diag diag;
-        sp_diag_init(&diag);
-        bool ok;
-        Py_BEGIN_ALLOW_THREADS ok = rt_device_free(self->dev, self->owned, &diag);
-        Py_END_ALLOW_THREADS if (!ok && self->state->pending.code == SP_OK) self->state->pending =
-            diag;
-        else sp_diag_finish(&diag);
-    }
+    if (self->owned)
+        pm_release(self->state, self->dev, self->owned,
+                   (uint64_t)self->view.size * pm_dtype_size_B(self->view.dtype));
     Py_XDECREF(self->base);
     PyObject_Free(object);
     Py_DECREF(type);

@@ -91,6 +91,26 @@ pm_empty(PyObject *module, PyObject *args, PyObject *kwargs)
     return (PyObject *)new_empty(PyModule_GetState(module), shape, dtype, order);
 }
 
+/* The memory is new: on the CPU device no kernel that still runs can know it. */
+static bool
+new_fill(struct pm_array *self, const uint64_t *element)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    struct pm_view one = self->view;
+    bool ok = true, cpu = rt_device_info(self->dev)->kind == RT_CPU;
+    one.data = (uint64_t)(uintptr_t)element;
+    one.layout = IR_LAYOUT_ANY;
+    for (uint32_t i = 0; i < one.rank; i++)
+        one.strides[i] = 0;
+    Py_BEGIN_ALLOW_THREADS if (cpu) pm_view_copy(&self->view, &one);
+    else if (self->view.size) ok =
+        rt_device_fill(self->dev, self->view.data, element, pm_dtype_size_B(self->view.dtype),
+                       (uint64_t)self->view.size, 0, &diag);
+    Py_END_ALLOW_THREADS if (!ok) pm_raise(self->state, &diag);
+    return ok;
+}
+
 PyObject *
 pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
 {
@@ -109,15 +129,8 @@ pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
     uint64_t element;
     if (!self)
         return NULL;
-    struct sp_diag diag;
-    sp_diag_init(&diag);
-    bool ok = pm_element_from_object(state, self->view.dtype, value, &element);
-    if (ok && self->view.size) {
-        Py_BEGIN_ALLOW_THREADS ok =
-            rt_device_fill(self->dev, self->view.data, &element, pm_dtype_size_B(self->view.dtype),
-                           (uint64_t)self->view.size, 0, &diag);
-        Py_END_ALLOW_THREADS if (!ok) pm_raise(state, &diag);
-    }
+    bool ok = pm_element_from_object(state, self->view.dtype, value, &element) &&
+              new_fill(self, &element);
     if (ok)
         return (PyObject *)self;
     Py_DECREF((PyObject *)self);

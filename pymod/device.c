@@ -103,6 +103,8 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
             rt_device_cancel(dev);
         }
     } while (ok && !done);
+    if (state->garbage)
+        pm_release_all(state);
     if (interrupted) { /* the signal's exception is the one that is raised */
         sp_diag_finish(&diag);
         return false;

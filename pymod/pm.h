@@ -39,9 +39,11 @@ struct pm_state {
     struct fe_interp *interp; /* made at the first READ */
     struct rt_device *dev;    /* the chosen one; NULL until it is needed */
     bool announce;            /* the CPU device was chosen for want of a GPU, nobody was told yet */
-    struct sp_diag pending;   /* what freeing memory found out; raised by the next wait */
-    uint64_t serial;          /* numbers compiled entries */
-    uint32_t n_queued;        /* launches since the last wait */
+    struct pm_garbage *garbage; /* memory that kernels in flight may still use: release.c */
+    uint64_t garbage_B;
+    struct sp_diag pending; /* what freeing memory found out; raised by the next wait */
+    uint64_t serial;        /* numbers compiled entries */
+    uint32_t n_queued;      /* launches since the last wait */
 
     bool numpy_known; /* the table below is filled: numpy was imported by someone */
     uint32_t n_numpy_types;
@@ -189,6 +191,11 @@ int pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
 void pm_foreign_release(struct pm_foreign *foreign);
 int pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
                       struct pm_foreign *foreign);
+
+/* Frees an array's memory, at once or when the kernels in flight are over: release.c */
+void pm_release(struct pm_state *state, struct rt_device *dev, uint64_t address, uint64_t size_B);
+/* Frees what waits; after a wait. */
+void pm_release_all(struct pm_state *state);
 
 /* ---- Streams: stream.c ---------------------------------------------------------------------------- */
 
