@@ -72,7 +72,8 @@ emit_declare(struct cg_emit *e, uint32_t index)
         params[out->n_hidden + i] = e->types[func->params[i].type];
     out->ret = emit_ret_type(e, func, out);
     out->type = LLVMFunctionType(out->ret, params, out->n_hidden + func->n_params, false);
-    const char *name = sp_arena_printf(e->arena, "%s_%u", emit_symbol(e, func->name), index);
+    /* No symbol has a dot, so the entry's name stays free. (PTX has none: LLVM writes "_$_".) */
+    const char *name = sp_arena_printf(e->arena, "%s.%u", emit_symbol(e, func->name), index);
     out->fn = LLVMAddFunction(e->module, name, out->type);
     LLVMSetLinkage(out->fn, LLVMInternalLinkage);
     cg_emit_fn_attribute(e, out->fn, "nounwind", 0);

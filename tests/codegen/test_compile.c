@@ -118,6 +118,46 @@ test_host_artifact(void **state)
     end(&f);
 }
 
+/* Names that others have: a device function's with its number, libdevice's, libm's, a keyword. */
+static void
+test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *entry, *host;
+    } rows[] = {{"f_1", "f_1", "gpujit_f_1"},
+                {"__nv_sin", "gpujit___nv_sin", "gpujit___nv_sin"},
+                {"sin", "sin", "gpujit_sin"},
+                {"add", "add", "gpujit_add"},
+                {"<lambda>", "_lambda_", "gpujit__lambda_"},
+                {"gpujit_fault_1", "gpujit_fault_1", "gpujit_gpujit_fault_1"},
+                {"\xc3\xa4", "__", "gpujit___"}};
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        struct fixture f;
+        bool host = i % 2;
+        struct sp_str text;
+        sp_str_init(&text);
+        sp_str_printf(&text,
+                      "module core\nsite 0 OUT_OF_BOUNDS \"x\" 1 !7:8-12\n\n"
+                      "func @0 \"%s\" kernel (f64 \"x\") {\nb0:\n  %%1 = param f64 0\n"
+                      "  %%2 = callf i64 @1 %%1\n  raise site(0) %%2\n}\n\n"
+                      "func @1 \"f\" (f64 \"x\") -> i64 {\nb0:\n  %%1 = param f64 0\n"
+                      "  %%2 = intrin f64 math.sin %%1\n  %%3 = bitcast i64 %%2\n  ret %%3\n}\n",
+                      rows[i / 2].name);
+        begin(&f, text.data, host ? "host" : "sm_80");
+        f.request.options.opt_level = 0;
+        assert_true(cg_compile_core(f.cg, f.core, &f.request, false, &f.artifact, NULL, &f.diag));
+        assert_string_equal(f.artifact->entry, host ? rows[i / 2].host : rows[i / 2].entry);
+        if (!host) {
+            char line[64];
+            snprintf(line, sizeof line, ".visible .entry %s(", rows[i / 2].entry);
+            assert_non_null(strstr(f.artifact->code, line));
+        }
+        sp_str_finish(&text);
+        end(&f);
+    }
+}
+
 static void
 refuse(struct fixture *f, enum sp_error code, const char *part)
 {
@@ -368,10 +408,15 @@ int
 test_compile(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_artifact),        cmocka_unit_test(test_host_artifact),
-        cmocka_unit_test(test_lacks),           cmocka_unit_test(test_parameter_space),
-        cmocka_unit_test(test_hostile),         cmocka_unit_test(test_libdevice),
-        cmocka_unit_test(test_dumps_and_times), cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_artifact),
+        cmocka_unit_test(test_host_artifact),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_lacks),
+        cmocka_unit_test(test_parameter_space),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_libdevice),
+        cmocka_unit_test(test_dumps_and_times),
+        cmocka_unit_test(test_keys),
         cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
