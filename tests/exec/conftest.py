@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 settings.register_profile("ci", max_examples=40, derandomize=True, deadline=None, database=None,
                           suppress_health_check=QUIET)  # fmt: skip
-settings.register_profile("many", max_examples=5000, deadline=None, suppress_health_check=QUIET)
+settings.register_profile("many", max_examples=2000, deadline=None, suppress_health_check=QUIET)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 WANTED = os.environ.get("GPUJIT_DEVICE", "")
