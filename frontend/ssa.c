@@ -41,11 +41,17 @@ ssa_value(struct fe_ssa *ssa, uint32_t block, uint32_t var)
     return &ssa->values[(size_t)block * ssa->n_vars + var];
 }
 
+/* Chains of replacements are halved on the way, as in a disjoint-set forest. */
 ir_ref
-fe_ssa_find(const struct fe_ssa *ssa, ir_ref ref)
+fe_ssa_find(struct fe_ssa *ssa, ir_ref ref)
 {
-    while (ref < ssa->stands_for.len && ssa->stands_for.data[ref])
-        ref = ssa->stands_for.data[ref];
+    ir_ref *up = ssa->stands_for.data;
+    while (ref < ssa->stands_for.len && up[ref]) {
+        ir_ref next = up[ref];
+        if (next < ssa->stands_for.len && up[next])
+            up[ref] = up[next];
+        ref = next;
+    }
     return ref;
 }
 
@@ -212,12 +218,16 @@ void
 fe_ssa_end(struct fe_ssa *ssa)
 {
     struct ir_func *func = ssa->func;
+    /* To and fro: chains of phis are resolved in one go whichever way they run. */
     uint64_t work = 0;
-    for (bool again = true; again && work < SSA_MAX_WORK;) {
+    bool forward = true;
+    for (bool again = true; again && work < SSA_MAX_WORK; forward = !forward) {
         again = false;
-        for (uint32_t i = 0; i < ssa->phis.len; i++, work++)
-            if (fe_ssa_find(ssa, ssa->phis.data[i].ref) == ssa->phis.data[i].ref)
-                again |= ssa_simplify(ssa, ssa->phis.data[i].ref);
+        for (uint32_t k = 0; k < ssa->phis.len; k++, work++) {
+            ir_ref ref = ssa->phis.data[forward ? k : ssa->phis.len - 1 - k].ref;
+            if (fe_ssa_find(ssa, ref) == ref)
+                again |= ssa_simplify(ssa, ref);
+        }
     }
     for (ir_ref ref = 1; ref < func->insns.len; ref++) {
         for (uint32_t i = 0; i < ir_insn(func, ref)->n_args; i++)

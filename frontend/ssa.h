@@ -33,7 +33,7 @@ void fe_ssa_edge(struct fe_ssa *ssa, uint32_t block);
 /* An UNDEF at the head of the entry. */
 ir_ref fe_ssa_undef(struct fe_ssa *ssa, ir_const name);
 /* The value that stands for this one now. */
-ir_ref fe_ssa_find(const struct fe_ssa *ssa, ir_ref ref);
+ir_ref fe_ssa_find(struct fe_ssa *ssa, ir_ref ref);
 /* Removes replaced and unused phis, unused constants and UNDEFs; corrects all operands. */
 void fe_ssa_end(struct fe_ssa *ssa);
 

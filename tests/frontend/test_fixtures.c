@@ -357,6 +357,131 @@ test_versions_agree(void **state)
     }
 }
 
+/* ---- Hand-made code of 3.11 ---- */
+
+struct hand_made {
+    struct sp_arena arena;
+    const struct fe_fixture *fixture;
+    SP_VEC(uint8_t) bytes;
+};
+
+static void
+put(struct hand_made *h, const char *opcode, unsigned arg)
+{
+    for (unsigned number = 0; number < 256; number++) {
+        const char *name = h->fixture->version.names[number];
+        if (!name || strcmp(name, opcode) != 0)
+            continue;
+        sp_vec_push(&h->arena, &h->bytes, (uint8_t)number);
+        sp_vec_push(&h->arena, &h->bytes, (uint8_t)arg);
+        return;
+    }
+    fail();
+}
+
+static void
+hand_made_init(struct hand_made *h)
+{
+    memset(h, 0, sizeof *h);
+    sp_arena_init(&h->arena);
+    h->fixture = load_fixture(files[0], &h->arena);
+    put(h, "RESUME", 0);
+}
+
+/* Reads it as the function of three locals `dbl(a)` and gives the error's code, or SP_OK. */
+static enum sp_error
+hand_made_read(struct hand_made *h)
+{
+    struct fe_fixture_function function = *fe_fixture_find(h->fixture, "dbl");
+    struct sp_diag diag;
+    struct ir_module *module;
+    function.code.bytes = h->bytes.data;
+    function.code.size_B = h->bytes.len;
+    sp_diag_init(&diag);
+    if (fe_read(&h->arena, &h->fixture->resolver, &function, NULL, &module, &diag)) {
+        assert_true(ir_verify(module, &diag));
+        ir_module_finish(module);
+    }
+    enum sp_error code = diag.code;
+    sp_diag_finish(&diag);
+    sp_arena_finish(&h->arena);
+    return code;
+}
+
+static void
+put_return(struct hand_made *h)
+{
+    put(h, "LOAD_FAST", 0);
+    put(h, "RETURN_VALUE", 0);
+}
+
+static void
+test_large_code(void **state)
+{
+    struct hand_made h;
+    (void)state;
+    hand_made_init(&h);
+    for (int i = 0; i < 500000; i++)
+        put(&h, "NOP", 0);
+    put_return(&h);
+    assert_int_equal(hand_made_read(&h), SP_OK);
+    hand_made_init(&h); /* loops in loops in loops: every jump goes back into the one before */
+    for (int i = 0; i < 14000; i++) {
+        put(&h, "NOP", 0);
+        put(&h, "LOAD_FAST", 0);
+        put(&h, "POP_JUMP_BACKWARD_IF_TRUE", i ? 6 : 3);
+    }
+    put(&h, "LOAD_FAST", 0);
+    put(&h, "STORE_FAST", 0);
+    put_return(&h);
+    assert_int_equal(hand_made_read(&h), SP_OK);
+    hand_made_init(&h);
+    for (int i = 0; i < 600000; i++)
+        put(&h, "NOP", 0);
+    assert_int_equal(hand_made_read(&h), SP_E_BAD_CODE);
+}
+
+static void
+test_bad_code(void **state)
+{
+    static const struct {
+        const char *opcodes[8];
+        unsigned args[8];
+    } bad[] = {
+        {{"POP_TOP"}, {0}},                      /* nothing on the stack */
+        {{"LOAD_FAST"}, {200}},                  /* no such variable */
+        {{"LOAD_CONST"}, {200}},                 /* no such constant */
+        {{"LOAD_GLOBAL"}, {200}},                /* no such name */
+        {{"LOAD_FAST"}, {0}},                    /* runs past its end */
+        {{"JUMP_FORWARD"}, {100}},               /* to outside */
+        {{"EXTENDED_ARG"}, {1}},                 /* within an instruction */
+        {{"COPY", "RETURN_VALUE"}, {0, 0}},      /* the zeroth value */
+        {{"PUSH_NULL", "RETURN_VALUE"}, {0, 0}}, /* no value */
+        {{"LOAD_FAST", "LOAD_FAST", "COMPARE_OP", "RETURN_VALUE"}, {0, 0, 9, 0}},
+        {{"LOAD_FAST", "LOAD_FAST", "BINARY_OP", "RETURN_VALUE"}, {0, 0, 26, 0}},
+        {{"BEFORE_WITH", "JUMP_FORWARD"}, {0, 255}}, /* bad even where never reached */
+        /* depths that disagree */
+        {{"LOAD_FAST", "POP_JUMP_FORWARD_IF_TRUE", "LOAD_FAST", "LOAD_FAST", "RETURN_VALUE"},
+         {0, 1, 0, 0, 0}},
+        /* into the middle of a loop */
+        {{"LOAD_FAST", "POP_JUMP_FORWARD_IF_TRUE", "NOP", "NOP", "LOAD_FAST",
+          "POP_JUMP_BACKWARD_IF_TRUE", "LOAD_FAST", "RETURN_VALUE"},
+         {0, 1, 0, 0, 0, 4, 0, 0}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct hand_made h;
+        hand_made_init(&h);
+        for (int k = 0; k < 8 && bad[i].opcodes[k]; k++)
+            put(&h, bad[i].opcodes[k], bad[i].args[k]);
+        enum sp_error code = hand_made_read(&h);
+        if (code != SP_E_BAD_CODE) {
+            print_error("case %zu gives %s\n", i, sp_error_name(code));
+            fail();
+        }
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -373,6 +498,8 @@ main(int argc, char **argv)
         cmocka_unit_test(test_constructs),
         cmocka_unit_test(test_no_errors),
         cmocka_unit_test(test_versions_agree),
+        cmocka_unit_test(test_large_code),
+        cmocka_unit_test(test_bad_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
