@@ -102,6 +102,15 @@ report_operands(struct infer *in, struct ir_instance *instance, ir_ref ref)
     return true;
 }
 
+/* The body of a lambda is its value, which a kernel then drops. */
+static bool
+report_is_lambda(const struct ir_func *func)
+{
+    static const char suffix[] = "<lambda>";
+    size_t len = strlen(func->name), n = sizeof suffix - 1;
+    return len >= n && !strcmp(func->name + len - n, suffix);
+}
+
 static bool
 report_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
@@ -109,7 +118,8 @@ report_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
     if (!infer_known(type))
         return true;
     const struct ir_const_info *object = infer_object(in, type);
-    if (instance->index == 0 && (!object || object->kind != IR_C_NONE)) {
+    if (instance->index == 0 && (!object || object->kind != IR_C_NONE) &&
+        !report_is_lambda(instance->func)) {
         INFER_FAIL(in, instance, ref, KERNEL_RETURNS, infer_text(in, type));
         return INFER_HINT(in, "store the result in an array argument");
     }

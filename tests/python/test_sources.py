@@ -55,7 +55,8 @@ def test_lambda(device):
         gpu.atomic.add(x, 0, v)
 
     gpu.jit(lambda x: add(x, 1.0))[2, 3](total)
-    assert total.copy_to_host()[0] == 6.0
+    gpu.jit(lambda x: gpu.atomic.add(x, 0, 2.0))[1, 2](total)
+    assert total.copy_to_host()[0] == 10.0
 
 
 def test_a_deleted_file(device, tmp_path):
