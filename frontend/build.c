@@ -169,7 +169,8 @@ build_load(struct build *b, uint32_t local)
 {
     const struct fe_local *l = &b->code->locals[local];
     if (!sp_bits_has(&b->assigned, local)) {
-        build_push(b, build_err(b, SP_E_UNDEFINED_VARIABLE, NULL, l->name));
+        build_push(b, build_err(b, SP_E_UNDEFINED_VARIABLE,
+                                "give it a value on every path that leads here", l->name));
         return;
     }
     build_push(b, fe_ssa_read(&b->ssa, b->block, local));

@@ -141,9 +141,11 @@ global_builtin(struct fe_reader *reader, PyObject *value, const char *name,
 {
     struct fe_found found;
     found_object(reader, value, &found);
-    if (ir_const_info(reader->module, found.value)->kind == IR_C_HOST)
-        return sp_diag_set(diag, SP_E_NYI_CONSTRUCT, NULL,
-                           sp_arena_printf(reader->arena, "the builtin '%s'", name));
+    if (ir_const_info(reader->module, found.value)->kind == IR_C_HOST) {
+        sp_diag_set(diag, SP_E_NYI_CONSTRUCT, NULL,
+                    sp_arena_printf(reader->arena, "the builtin '%s'", name));
+        return sp_diag_hint(diag, "kernels have abs bool float int len max min pow range round");
+    }
     *found_out = found;
     return true;
 }

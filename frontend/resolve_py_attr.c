@@ -146,10 +146,12 @@ attr_take(struct attr *a, PyObject *found, bool of_instance)
 {
     struct fe_interp *interp = a->py->interp;
     if ((PyObject *)Py_TYPE(found) == interp->function_type) {
-        if (of_instance)
-            return sp_diag_set(a->diag, SP_E_NYI_CONSTRUCT, NULL,
-                               sp_arena_printf(a->reader->arena, "the method '%s' of '%s'", a->text,
-                                               py_type_name(a->reader->arena, a->object)));
+        if (of_instance) {
+            sp_diag_set(a->diag, SP_E_NYI_CONSTRUCT, NULL,
+                        sp_arena_printf(a->reader->arena, "the method '%s' of '%s'", a->text,
+                                        py_type_name(a->reader->arena, a->object)));
+            return sp_diag_hint(a->diag, "call a function and pass it the values it needs");
+        }
         a->value = Py_NewRef(found);
         return true;
     }

@@ -124,7 +124,8 @@ call_function(struct infer *in, struct ir_instance *instance, ir_ref ref,
     if (callee->has_varargs || callee->has_varkw)
         return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
                           callee->has_varargs ? "a device function with *args"
-                                              : "a device function with **kwargs");
+                                              : "a device function with **kwargs") ||
+               INFER_HINT(in, "list its parameters one by one");
     struct ir_binding *bindings = SP_NEW_N(in->ctx->arena, struct ir_binding, callee->n_params);
     if (!ir_bind_call(in->module, callee, insn->n_args - 1u, insn->imm, bindings,
                       in->reporting ? in->ctx->diag : NULL, infer_src(in, instance, ref)))
@@ -185,7 +186,8 @@ call_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
         return INFER_HINT(in, "a kernel can call Python functions, gpu.*, math.*, and the builtins "
                               "abs bool float int len max min pow range round");
     }
-    return INFER_FAIL(in, instance, ref, NOT_CALLABLE, infer_text(in, type));
+    INFER_FAIL(in, instance, ref, NOT_CALLABLE, infer_text(in, type));
+    return ir_type_is_scalar(type) ? INFER_HINT(in, "it is a number: leave the () away") : false;
 }
 
 bool
@@ -199,13 +201,9 @@ infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     if (!object)
         return call_fail(in, instance, ref, callee.type);
     switch ((enum ir_const_kind)object->kind) {
-    case IR_C_FUNC:
-        return call_function(in, instance, ref, in->module->funcs.data[object->u], out);
-    case IR_C_INTRIN:
-        return infer_rule_intrin(in, instance, ref, (enum ir_intrin)object->u, out);
-    case IR_C_DTYPE:
-        return infer_rule_cast(in, instance, ref, object->scalar, out);
-    default:
-        return call_fail(in, instance, ref, callee.type);
+    case IR_C_FUNC: return call_function(in, instance, ref, in->module->funcs.data[object->u], out);
+    case IR_C_INTRIN: return infer_rule_intrin(in, instance, ref, (enum ir_intrin)object->u, out);
+    case IR_C_DTYPE: return infer_rule_cast(in, instance, ref, object->scalar, out);
+    default: return call_fail(in, instance, ref, callee.type);
     }
 }

@@ -16,15 +16,19 @@ struct intrin_call {
     struct ir_cell *args;
 };
 
-#define CALL_ERROR(call, code, ...) INFER_FAIL((call)->in, (call)->instance, (call)->ref, code, __VA_ARGS__)
+#define CALL_ERROR(call, code, ...)                                                                \
+    INFER_FAIL((call)->in, (call)->instance, (call)->ref, code, __VA_ARGS__)
 #define CALL_HINT(call, ...) INFER_HINT((call)->in, __VA_ARGS__)
 
+/* `instead` may be NULL: an array's element is meant. */
 static bool
-intrin_bad_argument(struct intrin_call *call, uint32_t i)
+intrin_bad_argument(struct intrin_call *call, uint32_t i, const char *instead)
 {
     const char *which = sp_arena_printf(call->in->ctx->arena, "%u", i + 1);
     ir_type type = call->args[i].type;
     CALL_ERROR(call, ARGUMENT_TYPE, which, call->name, infer_text(call->in, type));
+    if (instead)
+        return CALL_HINT(call, "%s", instead);
     return ir_type_info(call->in->module, type)->kind == IR_KIND_ARRAY
                ? CALL_HINT(call, "give an element: x[i]")
                : false;
@@ -35,7 +39,7 @@ intrin_numbers(struct intrin_call *call)
 {
     for (uint32_t i = 0; i < call->n; i++)
         if (!ir_type_is_scalar(call->args[i].type))
-            return intrin_bad_argument(call, i);
+            return intrin_bad_argument(call, i, NULL);
     return true;
 }
 
@@ -44,7 +48,10 @@ intrin_integers(struct intrin_call *call)
 {
     for (uint32_t i = 0; i < call->n; i++)
         if (!ir_type_is_scalar(call->args[i].type) || !ir_is_integer(call->args[i].type))
-            return intrin_bad_argument(call, i);
+            return intrin_bad_argument(call, i,
+                                       ir_type_is_scalar(call->args[i].type)
+                                           ? "an integer is needed: write int(...), or // for /"
+                                           : NULL);
     return true;
 }
 
@@ -84,7 +91,7 @@ intrin_ldexp(struct intrin_call *call, struct ir_cell *out)
     if (!intrin_numbers(call))
         return false;
     if (!ir_is_integer(call->args[1].type))
-        return intrin_bad_argument(call, 1);
+        return intrin_bad_argument(call, 1, NULL);
     *out = infer_typed(ir_math_type(1, &call->args[0].type));
     return true;
 }
@@ -106,7 +113,7 @@ intrin_round_digits(struct intrin_call *call, struct ir_cell *out)
     if (!intrin_numbers(call))
         return false;
     if (!ir_is_integer(call->args[1].type))
-        return intrin_bad_argument(call, 1);
+        return intrin_bad_argument(call, 1, NULL);
     if (!call->args[1].constant) {
         if (infer_demand(call->in, call->instance, ir_arg(call->instance->func, call->ref, 2)) &&
             !call->in->reporting)
@@ -127,12 +134,14 @@ intrin_grid(struct intrin_call *call, struct ir_cell *out)
         if (infer_demand(call->in, call->instance, ir_arg(call->instance->func, call->ref, 1)) &&
             !call->in->reporting)
             return true;
-        return CALL_ERROR(call, NEEDS_CONSTANT, "the number of dimensions");
+        CALL_ERROR(call, NEEDS_CONSTANT, "the number of dimensions");
+        return CALL_HINT(call, "write 1, 2 or 3");
     }
     int64_t n = ir_const_info(call->in->module, call->args[0].constant)->i;
     if (n < 1 || n > 3) {
-        CALL_ERROR(call, NEEDS_CONSTANT, "the number of dimensions");
-        return CALL_HINT(call, "it is 1, 2 or 3");
+        const char *text = sp_arena_printf(call->in->ctx->arena, "%lld", (long long)n);
+        CALL_ERROR(call, ARGUMENT_TYPE, "1", call->name, text);
+        return CALL_HINT(call, "it is the number of dimensions: 1, 2 or 3");
     }
     static const ir_type ints[3] = {IR_T_INT, IR_T_INT, IR_T_INT};
     *out = infer_typed(n == 1 ? IR_T_INT : ir_type_tuple(call->in->module, (uint32_t)n, ints));
@@ -152,19 +161,20 @@ intrin_atomic(struct intrin_call *call, struct ir_cell *out)
     struct infer *in = call->in;
     struct ir_type_info array = *ir_type_info(in->module, call->args[0].type);
     if (array.kind != IR_KIND_ARRAY)
-        return intrin_bad_argument(call, 0);
+        return intrin_bad_argument(call, 0, NULL);
     if (!infer_check_index(in, call->instance, call->ref, call->args[0].type, call->args[1].type))
         return false;
     if (array.read_only)
         return CALL_ERROR(call, READ_ONLY, infer_text(in, call->args[0].type));
     if (!intrin_atomic_dtype(array.dtype)) {
-        intrin_bad_argument(call, 0);
-        return CALL_HINT(call, "atomics work on int32, int64, uint32, uint64, float32 and float64");
+        return intrin_bad_argument(
+            call, 0, "atomics work on int32, int64, uint32, uint64, float32 and float64");
     }
     if (!ir_type_is_scalar(call->args[2].type) ||
         (ir_is_float(call->args[2].type) && !ir_is_float(array.dtype))) {
-        intrin_bad_argument(call, 2);
-        return CALL_HINT(call, "the array holds %s", ir_scalar_row(array.dtype)->name);
+        return intrin_bad_argument(call, 2,
+                                   sp_arena_printf(call->in->ctx->arena, "the array holds %s",
+                                                   ir_scalar_row(array.dtype)->name));
     }
     *out = infer_typed(ir_element_type(array.dtype));
     return true;
@@ -188,12 +198,12 @@ intrin_minmax(struct intrin_call *call, struct ir_cell *out)
     bool tuple = call->n == 1 && first.kind == IR_KIND_TUPLE && first.n_elems > 0;
     uint32_t n = tuple ? first.n_elems : call->n;
     if (!tuple && call->n == 1)
-        return intrin_bad_argument(call, 0);
+        return intrin_bad_argument(call, 0, NULL);
     ir_type type = IR_T_NONE;
     for (uint32_t i = 0; i < n; i++) {
         ir_type arg = tuple ? first.elems[i] : call->args[i].type;
         if (!ir_type_is_scalar(arg))
-            return intrin_bad_argument(call, tuple ? 0 : i);
+            return intrin_bad_argument(call, tuple ? 0 : i, NULL);
         type = ir_type_join(in->module, type, arg);
     }
     if (type == IR_T_MIXED) {
@@ -218,7 +228,8 @@ intrin_is_grid_size(const struct intrin_call *call, ir_ref ref)
     if (ir_insn(func, ref)->op != IR_CONST)
         return false;
     const struct ir_const_info *info = ir_const_info(call->in->module, ir_insn(func, ref)->imm);
-    return info->kind == IR_C_INTRIN && info->u >= IR_INTRIN_NTID_X && info->u <= IR_INTRIN_NCTAID_Z;
+    return info->kind == IR_C_INTRIN && info->u >= IR_INTRIN_NTID_X &&
+           info->u <= IR_INTRIN_NCTAID_Z;
 }
 
 /* 1, -1, or 0 if the sign of a step is not known. Sizes of the grid are positive. */
@@ -239,12 +250,8 @@ intrin_step_sign(const struct intrin_call *call)
 static bool
 intrin_range(struct intrin_call *call, struct ir_cell *out)
 {
-    if (!intrin_integers(call)) {
-        for (uint32_t i = 0; i < call->n; i++)
-            if (ir_type_is_scalar(call->args[i].type) && ir_is_float(call->args[i].type))
-                return CALL_HINT(call, "write int(...) around it, or // instead of /");
+    if (!intrin_integers(call))
         return false;
-    }
     *out = infer_typed(ir_type_intern(
         call->in->module,
         &(struct ir_type_info){.kind = IR_KIND_RANGE, .step_sign = intrin_step_sign(call)}));
@@ -260,7 +267,7 @@ intrin_len(struct intrin_call *call, struct ir_cell *out)
     else if (info.kind == IR_KIND_ARRAY && info.rank > 0)
         *out = infer_typed(IR_T_INT);
     else
-        return intrin_bad_argument(call, 0);
+        return intrin_bad_argument(call, 0, "arrays and tuples have a length");
     return true;
 }
 
@@ -371,14 +378,17 @@ static bool
 intrin_check_count(struct intrin_call *call)
 {
     const struct ir_intrin_row *row = call->row;
-    if (row->rule == IR_RULE_SREG ||
-        ((int64_t)call->n >= row->min_args && (row->max_args < 0 || call->n <= (uint32_t)row->max_args)))
+    if (row->rule == IR_RULE_SREG || ((int64_t)call->n >= row->min_args &&
+                                      (row->max_args < 0 || call->n <= (uint32_t)row->max_args)))
         return true;
-    const char *most = row->max_args < 0 ? "or more" : sp_arena_printf(call->in->ctx->arena, "to %d", row->max_args);
-    const char *takes = row->min_args == row->max_args
-                            ? sp_arena_printf(call->in->ctx->arena, "%d argument%s", row->min_args,
-                                              row->min_args == 1 ? "" : "s")
-                            : sp_arena_printf(call->in->ctx->arena, "%d %s arguments", row->min_args, most);
+    const char *most = row->max_args < 0
+                           ? "or more"
+                           : sp_arena_printf(call->in->ctx->arena, "to %d", row->max_args);
+    const char *takes =
+        row->min_args == row->max_args
+            ? sp_arena_printf(call->in->ctx->arena, "%d argument%s", row->min_args,
+                              row->min_args == 1 ? "" : "s")
+            : sp_arena_printf(call->in->ctx->arena, "%d %s arguments", row->min_args, most);
     CALL_ERROR(call, ARGUMENT_COUNT, call->name, takes, (int)call->n);
     return CALL_HINT(call, "%s", row->doc);
 }

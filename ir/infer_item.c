@@ -6,7 +6,15 @@
 
 #include <string.h>
 
-enum array_attr { ATTR_SHAPE, ATTR_STRIDES, ATTR_NDIM, ATTR_SIZE, ATTR_ITEMSIZE, ATTR_NBYTES, ATTR_DTYPE };
+enum array_attr {
+    ATTR_SHAPE,
+    ATTR_STRIDES,
+    ATTR_NDIM,
+    ATTR_SIZE,
+    ATTR_ITEMSIZE,
+    ATTR_NBYTES,
+    ATTR_DTYPE
+};
 
 static const char *const array_attrs[] = {
     [ATTR_SHAPE] = "shape", [ATTR_STRIDES] = "strides",   [ATTR_NDIM] = "ndim",
@@ -41,14 +49,15 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
         *out = infer_constant(in, ir_const_int(in->module, ir_scalar_row(info.dtype)->bits / 8));
         return true;
     case ATTR_DTYPE:
-        *out = infer_constant(in, ir_const_intern(in->module, &(struct ir_const_info){
-                                                                  .kind = IR_C_DTYPE,
-                                                                  .scalar = info.dtype}));
+        *out = infer_constant(
+            in, ir_const_intern(in->module,
+                                &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = info.dtype}));
         return true;
     default:
         INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, array), name);
-        return INFER_HINT(in, "an array in a kernel has shape, strides, ndim, size, itemsize, nbytes "
-                              "and dtype; write loops over elements instead of array methods");
+        return INFER_HINT(in,
+                          "an array in a kernel has shape, strides, ndim, size, itemsize, nbytes "
+                          "and dtype; write loops over elements instead of array methods");
     }
 }
 
@@ -143,7 +152,8 @@ infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir
         return true;
     INFER_FAIL(in, instance, ref, RANK_MISMATCH, (int)info.rank, (int)n);
     if (n < info.rank)
-        return INFER_HINT(in, "give one index per axis; views of fewer dimensions are not supported yet");
+        return INFER_HINT(
+            in, "give one index per axis; views of fewer dimensions are not supported yet");
     return false;
 }
 
@@ -191,7 +201,8 @@ item_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
     const struct ir_const_info *object = infer_object(in, type);
     if (object && object->kind == IR_C_HOST) {
         INFER_FAIL(in, instance, ref, HOST_OBJECT, "an object", object->type_name);
-        return INFER_HINT(in, "pass arrays as arguments of the kernel, tables of constants as tuples");
+        return INFER_HINT(in,
+                          "pass arrays as arguments of the kernel, tables of constants as tuples");
     }
     return INFER_FAIL(in, instance, ref, NOT_INDEXABLE, infer_text(in, type));
 }
@@ -208,10 +219,8 @@ infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
             return false;
         *out = infer_typed(ir_element_type(ir_type_info(in->module, a.type)->dtype));
         return true;
-    case IR_KIND_TUPLE:
-        return item_of_tuple(in, instance, ref, a, index, out);
-    default:
-        return item_fail(in, instance, ref, a.type);
+    case IR_KIND_TUPLE: return item_of_tuple(in, instance, ref, a, index, out);
+    default: return item_fail(in, instance, ref, a.type);
     }
 }
 
@@ -235,6 +244,7 @@ infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref)
         return INFER_FAIL(in, instance, ref, READ_ONLY, infer_text(in, a.type));
     if (!ir_type_is_scalar(value.type))
         return INFER_FAIL(in, instance, ref, CANNOT_STORE, infer_text(in, value.type),
-                          ir_scalar_row(info.dtype)->name);
+                          ir_scalar_row(info.dtype)->name) ||
+               INFER_HINT(in, "store a number: an element, a part of the tuple");
     return true;
 }

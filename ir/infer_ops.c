@@ -74,8 +74,7 @@ infer_constant(struct infer *in, ir_const constant)
         if (ir_intrin_row((enum ir_intrin)info->u)->rule == IR_RULE_SREG)
             return infer_typed(IR_T_INT);
         break;
-    default:
-        break;
+    default: break;
     }
     return (struct ir_cell){ir_type_object(in->module, constant), constant};
 }
@@ -98,7 +97,8 @@ rule_err(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
     if (in->reporting && in->ctx->diag->code == SP_OK) {
         sp_diag_finish(in->ctx->diag);
-        sp_diag_copy(in->ctx->diag, &instance->func->errors.data[ir_insn(instance->func, ref)->imm]);
+        sp_diag_copy(in->ctx->diag,
+                     &instance->func->errors.data[ir_insn(instance->func, ref)->imm]);
         sp_diag_place(in->ctx->diag, infer_src(in, instance, ref));
     }
     return false;
@@ -135,7 +135,13 @@ infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, 
         return INFER_HINT(in, "a kernel computes with elements: index the array, as in a[i]");
     if (tuple)
         return INFER_HINT(in, "take the tuple's elements apart first");
-    return false;
+    if (strcmp(op, "@") == 0)
+        return INFER_HINT(in, "multiply matrices element by element, in loops");
+    bool has_float =
+        (ir_type_is_scalar(a) && ir_is_float(a)) || (ir_type_is_scalar(b) && ir_is_float(b));
+    return has_float
+               ? INFER_HINT(in, "bits are defined for integers: write int(...) around the float")
+               : false;
 }
 
 static bool
@@ -149,10 +155,10 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
     if (!ir_type_is_scalar(a.type) || !ir_type_is_scalar(b.type))
         return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
     int64_t exponent;
-    bool negative = op == IR_BIN_POW &&
-                    ir_program_int(in->module, instance->func, ir_arg(instance->func, ref, 1),
-                                   &exponent) &&
-                    exponent < 0;
+    bool negative =
+        op == IR_BIN_POW &&
+        ir_program_int(in->module, instance->func, ir_arg(instance->func, ref, 1), &exponent) &&
+        exponent < 0;
     enum ir_lowering lowering;
     ir_type type = ir_bin_type(op, a.type, b.type, negative, &lowering);
     if (type == IR_T_MIXED) {
@@ -166,9 +172,8 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
                    !infer_check_constant(in, instance, ref, b, a.type)))
         return false;
     out->type = type;
-    out->constant = a.constant && b.constant
-                        ? infer_fold_bin(in->module, op, a.constant, b.constant, type)
-                        : 0;
+    out->constant =
+        a.constant && b.constant ? infer_fold_bin(in->module, op, a.constant, b.constant, type) : 0;
     return true;
 }
 
@@ -193,7 +198,9 @@ rule_un(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_ce
     enum ir_lowering lowering;
     out->type = ir_un_type(op, a.type, &lowering);
     if (out->type == IR_T_NONE)
-        return INFER_FAIL(in, instance, ref, BAD_OPERAND, ir_unop_text(op), infer_text(in, a.type));
+        return INFER_FAIL(in, instance, ref, BAD_OPERAND, ir_unop_text(op),
+                          infer_text(in, a.type)) ||
+               INFER_HINT(in, "bits are defined for integers: write int(...) around the float");
     out->constant = a.constant ? infer_fold_un(in->module, op, a.constant, out->type) : 0;
     return true;
 }
@@ -208,9 +215,8 @@ rule_cmp(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
         return true;
     if (ir_type_is_scalar(a.type) && ir_type_is_scalar(b.type)) {
         out->type = IR_T_BOOL;
-        out->constant = a.constant && b.constant
-                            ? infer_fold_cmp(in->module, op, a.constant, b.constant)
-                            : 0;
+        out->constant =
+            a.constant && b.constant ? infer_fold_cmp(in->module, op, a.constant, b.constant) : 0;
         return true;
     }
     bool objects = infer_object(in, a.type) || infer_object(in, b.type);
@@ -310,7 +316,7 @@ rule_elem(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
     if (info->kind != IR_KIND_TUPLE || k >= info->n_elems)
         return false; /* its UNPACK has reported */
     out->type = info->elems[k];
-    out->constant = a.constant                      ? ir_const_info(in->module, a.constant)->elems[k]
+    out->constant = a.constant                    ? ir_const_info(in->module, a.constant)->elems[k]
                     : infer_object(in, out->type) ? ir_type_info(in->module, out->type)->object
                                                   : 0;
     return true;
@@ -334,8 +340,7 @@ rule_iter(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
         return INFER_HINT(in, "write for i in range(len(x)) and index with i");
     }
     out->type = ir_type_intern(
-        in->module,
-        &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &a.type});
+        in->module, &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &a.type});
     return true;
 }
 
@@ -359,13 +364,28 @@ rule_step(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
 static bool
 rule_nyi(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
+    const char *what = "assignment to an attribute", *instead = "assign to elements: x[i] = ...";
     switch (ir_insn(instance->func, ref)->op) {
-    case IR_IN: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "the operator 'in'");
-    case IR_SLICE: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a slice");
-    case IR_UNPACK_EX: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "starred unpacking");
-    case IR_CALL_EX: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a call with *arguments");
-    default: return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "assignment to an attribute");
+    case IR_IN:
+        what = "the operator 'in'";
+        instead = "compare with == and join the comparisons by 'or'";
+        break;
+    case IR_SLICE:
+        what = "a slice";
+        instead = "index the array from its start: x[first + i]";
+        break;
+    case IR_UNPACK_EX:
+        what = "starred unpacking";
+        instead = "name the elements one by one";
+        break;
+    case IR_CALL_EX:
+        what = "a call with *arguments";
+        instead = "pass the arguments one by one";
+        break;
+    default: break;
     }
+    INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, what);
+    return INFER_HINT(in, "%s", instead);
 }
 
 bool
@@ -373,9 +393,7 @@ infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir
 {
     const struct ir_insn *insn = ir_insn(instance->func, ref);
     switch (insn->op) {
-    case IR_PARAM:
-        *out = instance->args[insn->imm];
-        return true;
+    case IR_PARAM: *out = instance->args[insn->imm]; return true;
     case IR_CONST: return rule_const(in, instance, ref, out);
     case IR_ERR: return rule_err(in, instance, ref);
     case IR_BIN: return rule_bin(in, instance, ref, out);

@@ -20,7 +20,8 @@ report_mark_live(struct infer *in)
         struct ir_instance *instance = sp_vec_pop(&todo);
         for (uint32_t ref = 1; ref < instance->func->insns.len; ref++) {
             uint32_t callee = instance->callees[ref];
-            if (!callee || !sp_bits_has(&instance->live_blocks, ir_insn(instance->func, ref)->block))
+            if (!callee ||
+                !sp_bits_has(&instance->live_blocks, ir_insn(instance->func, ref)->block))
                 continue;
             struct ir_instance *target = typed->instances.data[callee - 1];
             if (!target->live)
@@ -71,8 +72,9 @@ report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_re
     bool tuples = ir_type_info(in->module, a)->kind == IR_KIND_TUPLE &&
                   ir_type_info(in->module, b)->kind == IR_KIND_TUPLE;
     if (tuples)
-        return INFER_HINT(in, "a tuple keeps its length and its element types; a tuple that grows in a "
-                              "loop has no type");
+        return INFER_HINT(in,
+                          "a tuple keeps its length and its element types; a tuple that grows in a "
+                          "loop has no type");
     bool objects = infer_object(in, a) && infer_object(in, b);
     if (objects)
         return INFER_HINT(in, "a kernel cannot choose between functions, dtypes or strings at run "
@@ -96,7 +98,8 @@ report_operands(struct infer *in, struct ir_instance *instance, ir_ref ref)
             return INFER_HINT(in, "give it a value on every path that leads here");
         }
         bool conflict = type == IR_T_CONFLICT || type == IR_T_MIXED;
-        if (conflict && ir_insn(func, arg)->op == IR_PHI && !report_conflict(in, instance, ref, arg))
+        if (conflict && ir_insn(func, arg)->op == IR_PHI &&
+            !report_conflict(in, instance, ref, arg))
             return false;
     }
     return true;
@@ -123,7 +126,7 @@ report_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
         INFER_FAIL(in, instance, ref, KERNEL_RETURNS, infer_text(in, type));
         return INFER_HINT(in, "store the result in an array argument");
     }
-    if (infer_known(instance->result.type))
+    if (instance->index == 0 || infer_known(instance->result.type))
         return true;
     for (uint32_t i = 0; i < instance->func->insns.len; i++) {
         const struct ir_insn *other = ir_insn(instance->func, i);
@@ -132,8 +135,10 @@ report_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
         ir_type second = infer_operand(instance, i, 0).type;
         if (!infer_known(second) || infer_known(ir_type_join(in->module, type, second)))
             continue;
-        const char *what = sp_arena_printf(in->ctx->arena, "the result of %s", instance->func->name);
-        INFER_FAIL(in, instance, i, CANNOT_MEET, what, infer_text(in, type), infer_text(in, second));
+        const char *what =
+            sp_arena_printf(in->ctx->arena, "the result of %s", instance->func->name);
+        INFER_FAIL(in, instance, i, CANNOT_MEET, what, infer_text(in, type),
+                   infer_text(in, second));
         return INFER_HINT(in, "every return of a function gives the same kind of value");
     }
     return true;
@@ -159,8 +164,8 @@ report_callers(struct infer *in, const struct ir_instance *instance)
         for (uint32_t k = 0; k < instance->func->n_params; k++)
             sp_str_printf(&types, "%s%s: %s", k ? ", " : "", instance->func->params[k].name,
                           infer_text(in, instance->args[k].type));
-        sp_diag_note(in->ctx->diag, infer_src(in, from, caller->insn), "%s(%s) is called here:",
-                     instance->func->name, types.data);
+        sp_diag_note(in->ctx->diag, infer_src(in, from, caller->insn),
+                     "%s(%s) is called here:", instance->func->name, types.data);
         sp_str_finish(&types);
         if (from == instance)
             return;
