@@ -67,12 +67,12 @@ def range_of_four(x):
 
 # kernel(float32[:])
 def wrong_dimensions(x):
-    x[gpu.grid(4)] = 1.0  # error: NEEDS_CONSTANT it is 1, 2 or 3
+    x[gpu.grid(4)] = 1.0  # error: ARGUMENT_TYPE number of dimensions: 1, 2 or 3
 
 
 # kernel(float32[:])
 def called_special_register(x):
-    x[gpu.threadIdx.x()] = 1.0  # error: NOT_CALLABLE gpu.threadIdx.x
+    x[gpu.threadIdx.x()] = 1.0  # error: NOT_CALLABLE leave the () away
 
 
 # kernel(float32[:])

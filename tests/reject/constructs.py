@@ -3,7 +3,7 @@
 
 # kernel(float32[:])
 def try_block(x):
-    try:  # error: NYI_CONSTRUCT 'try'
+    try:  # error: NYI_CONSTRUCT a try statement
         x[0] = 1.0
     except ValueError:
         x[0] = 2.0
@@ -11,7 +11,7 @@ def try_block(x):
 
 # kernel(float32[:])
 def with_block(x):
-    with x:  # error: NYI_CONSTRUCT 'with'
+    with x:  # error: NYI_CONSTRUCT a with statement
         x[0] = 1.0
 
 
@@ -152,7 +152,7 @@ def star_helper(*values):
 
 # kernel(float32[:])
 def star_helper_called(x):
-    x[0] = star_helper(1.0, 2.0)  # error: NYI_CONSTRUCT a parameter with *
+    x[0] = star_helper(1.0, 2.0)  # error: NYI_CONSTRUCT a device function with *args
 
 
 # kernel(float32[:])

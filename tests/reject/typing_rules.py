@@ -96,7 +96,7 @@ def constant_too_large(x):
 def growing_tuple(n, x):
     t = (1.0,)
     for _ in range(n):
-        t = t + (1.0,)  # error: GROWING_TUPLE a tuple that grows in a loop
+        t = (t, 1.0)  # error: CANNOT_MEET grows in a loop
     x[0] = t[0]
 
 
@@ -116,12 +116,12 @@ def signs_that_meet(n, x):
         v = x[0]
     else:
         v = gpu.int8(n)
-    x[1] = v  # error: MIXED_SIGNS
+    x[1] = v  # error: CANNOT_MEET uint64 on one path and int8 on another
 
 
 # kernel(float32[:])
 def matrix_product(x):
-    x[0] = x[0] @ x[1]  # error: BAD_OPERANDS '@' is not defined for
+    x[0] = x[0] @ x[1]  # error: BAD_OPERANDS element by element
 
 
 # kernel(float32[:])
@@ -146,7 +146,7 @@ def array_stored(x):
 
 # kernel(int, float32[:])
 def identity(n, x):
-    x[0] = n is 3  # error: BAD_OPERANDS write == or !=
+    x[0] = n is x.size  # error: BAD_OPERANDS write == or !=
 
 
 # kernel(float32[:])
@@ -157,7 +157,7 @@ def huge_constant(x):
 # kernel(int, float32[:])
 def array_or_number(n, x):
     y = x if n > 0 else 1.0
-    x[0] = y  # error: CANNOT_MEET
+    x[0] = y  # error: CANNOT_MEET float32[:] on one path
 
 
 # kernel(int, float32[:], float64[:])
@@ -203,7 +203,7 @@ def float_among_indices(x):
 # kernel(int, float32[:])
 def tuple_index_at_run_time(n, x):
     t = ((1, 2), (3, 4, 5))
-    x[0] = t[n][0]  # error: CANNOT_MEET
+    x[0] = t[n][0]  # error: NEEDS_CONSTANT index
 
 
 # kernel(int, float32[:])
