@@ -2,7 +2,7 @@
 # fmt: off
 # ruff: noqa
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ _Stream = Any  # gpu.Stream, None, a handle, or another library's stream
 
 __version__: str
 
+@final
 class DType:
     __gpu_path__: str
     __name__: str
@@ -19,13 +20,13 @@ class DType:
     dtype: np.dtype[Any]
     itemsize: int
     def __call__(self, x: Any = ..., /) -> Any: ...
-    def __getitem__(self, index: slice | tuple[slice, ...]) -> str: ...
+    def __getitem__(self, index: slice | tuple[slice, ...], /) -> str: ...
 
 class Intrinsic:
     __gpu_path__: str
 
+@final
 class Array:
-    __hash__: ClassVar[Any]
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     ndim: int
@@ -48,11 +49,13 @@ class Array:
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
 
+@final
 class Stream:
     handle: int
     def synchronize(self) -> None: ...
     def __cuda_stream__(self) -> tuple[int, int]: ...
 
+@final
 class Launcher(Generic[_P]):
     grid: tuple[int, ...]
     block: tuple[int, ...]
@@ -61,6 +64,7 @@ class Launcher(Generic[_P]):
     kernel: Kernel[_P]
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> None: ...
 
+@final
 class Kernel(Generic[_P]):
     __name__: str
     __qualname__: str
@@ -69,10 +73,10 @@ class Kernel(Generic[_P]):
     signatures: list[str]
     declared: tuple[str, ...]
     options: dict[str, int | str]
-    def __init__(
-        self, function: Callable[_P, Any], signatures: tuple[str, ...], options: dict[str, Any], /
-    ) -> None: ...
-    def __getitem__(self, configuration: tuple[Any, ...]) -> Launcher[_P]: ...
+    def __new__(
+        cls, function: Callable[_P, Any], signatures: tuple[str, ...], options: dict[str, Any], /
+    ) -> Kernel[_P]: ...
+    def __getitem__(self, configuration: tuple[Any, ...], /) -> Launcher[_P]: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...  # in kernels
     def forall(self, n: int, block: int = 256, stream: _Stream = None) -> Launcher[_P]: ...
     def ptx(self, signature: str | None = None, arch: str | None = None) -> str: ...

@@ -1,6 +1,13 @@
 """The decorator: options as people write them to options as the compiler has them."""
 
+from __future__ import annotations
+
 from gpu import _gpujit
+
+TYPE_CHECKING = False  # typing itself would double the time of the import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 # Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function,
 # LLVM decides what is inlined, kernels are compiled when they are launched.
@@ -8,21 +15,21 @@ NUMBA_IGNORED = ("device", "inline", "forceinline", "fastcache", "nopython", "lt
 
 
 def jit(
-    function=None,
+    function: Any = None,
     /,
     *,
-    signature=None,
-    check=False,
-    debug=False,
-    lineinfo=False,
-    fastmath=False,
-    fma=True,
-    max_registers=None,
-    launch_bounds=None,
-    opt_level=None,
-    cache=True,
-    **others,
-):
+    signature: Any = None,
+    check: bool = False,
+    debug: bool = False,
+    lineinfo: bool = False,
+    fastmath: bool = False,
+    fma: bool = True,
+    max_registers: int | None = None,
+    launch_bounds: int | tuple[int, int] | None = None,
+    opt_level: int | None = None,
+    cache: bool = True,
+    **others: Any,
+) -> Any:
     """Makes a kernel of a function: @jit, @jit(options), @jit("int, float32[:]").
 
     signature      a text or a list of texts: the only types that launches may have
@@ -53,7 +60,7 @@ def jit(
             options[name] = _int("launch_bounds", value)
     signatures = _signatures(signature)
 
-    def decorate(function):
+    def decorate(function: Callable[..., Any]) -> _gpujit.Kernel[...]:
         function = getattr(function, "py_func", function)
         if not hasattr(function, "__code__"):
             raise _gpujit.ArgumentTypeError(
@@ -64,8 +71,10 @@ def jit(
     return decorate if function is None else decorate(function)
 
 
-def _options(others, check, lineinfo, fastmath, fma):
-    options = {}
+def _options(
+    others: dict[str, Any], check: bool, lineinfo: bool, fastmath: bool, fma: bool
+) -> dict[str, int]:
+    options: dict[str, int] = {}
     if check:
         options["bounds"] = 1
     if lineinfo:
@@ -86,18 +95,18 @@ def _options(others, check, lineinfo, fastmath, fma):
     return options
 
 
-def _int(name, value):
+def _int(name: str, value: Any) -> int:
     try:
-        return value.__index__()
+        return int(value.__index__())
     except AttributeError:
         raise _fail(name, f"must be an int, not {type(value).__name__}") from None
 
 
-def _fail(name, reason):
+def _fail(name: str, reason: str) -> _gpujit.ArgumentError:
     return _gpujit.ArgumentError(f"option '{name}': {reason}")
 
 
-def _signatures(signature):
+def _signatures(signature: Any) -> tuple[str, ...]:
     if signature is None:
         return ()
     if isinstance(signature, str):

@@ -4,9 +4,14 @@ Exit codes: 0 done; 1 the function does not compile, the error is on stderr; 2 w
 such file or function.
 """
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
 
 import gpu
 from gpu import _gpujit
@@ -24,7 +29,7 @@ class UsageError(Exception):
     """Something in the command is not there."""
 
 
-def parser():
+def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="gpujit", description=__doc__.partition("\n")[0])
     top.add_argument("--version", action="version", version=f"gpujit {gpu.__version__}")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="COMMAND")
@@ -46,7 +51,7 @@ def parser():
     return top
 
 
-def load(path):
+def load(path: str) -> ModuleType:
     """Runs the file as an import would; `if __name__ == "__main__"` stays untaken."""
     if not os.path.isfile(path):
         raise UsageError(f"no file {path}")
@@ -55,6 +60,7 @@ def load(path):
 
     loader = importlib.machinery.SourceFileLoader(MODULE_NAME, path)
     spec = importlib.util.spec_from_file_location(MODULE_NAME, path, loader=loader)
+    assert spec is not None, "a loader was given"
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE_NAME] = module  # dataclasses and pickle look for it there
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
@@ -71,11 +77,11 @@ def load(path):
     return module
 
 
-def find(where):
+def find(where: str) -> _gpujit.Kernel[...]:
     path, colon, name = where.rpartition(":")
     if not colon or not path or not name:
         raise UsageError(f"'{where}' is not FILE:FUNCTION, such as saxpy.py:saxpy")
-    target = load(path)
+    target: Any = load(path)
     for part in name.split("."):
         try:
             target = getattr(target, part)
@@ -86,10 +92,11 @@ def find(where):
         return target
     if not hasattr(target, "__code__"):
         raise UsageError(f"'{name}' in {path} is no function but '{type(target).__name__}'")
-    return gpu.jit(target)
+    kernel: _gpujit.Kernel[...] = gpu.jit(target)
+    return kernel
 
 
-def functions(module):
+def functions(module: object) -> Iterator[str]:
     for name, value in vars(module).items():
         if isinstance(value, _gpujit.Kernel) or (
             hasattr(value, "__code__") and getattr(value, "__module__", None) == MODULE_NAME
@@ -97,7 +104,7 @@ def functions(module):
             yield name
 
 
-def text_of(kernel, args):
+def text_of(kernel: _gpujit.Kernel[...], args: argparse.Namespace) -> str:
     if args.verb == "bytecode":
         return kernel.bytecode()
     signature = args.signature
@@ -115,7 +122,7 @@ def text_of(kernel, args):
     return kernel.ir(args.stage, signature, arch)
 
 
-def info():
+def info() -> str:
     """Versions, libdevice, driver and devices, one "key: value" a line."""
     runtime, libdevice, looked, llvm = _gpujit.info_text()
     lines = [
@@ -133,7 +140,7 @@ def info():
     return "\n".join(lines) + "\n" + runtime
 
 
-def write(text, output):
+def write(text: str, output: str | None) -> None:
     if not text.endswith("\n"):
         text += "\n"
     if output is None:
@@ -146,7 +153,7 @@ def write(text, output):
         raise UsageError(f"{output} cannot be written: {error.strerror}") from None
 
 
-def main(argv=None):
+def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         if args.verb == "info":
