@@ -5,7 +5,19 @@ import kit
 import numpy as np
 import pytest
 
-DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+)
 SHAPES = {1: (7,), 2: (3, 5), 3: (2, 3, 4), 4: (2, 3, 2, 3)}
 
 
@@ -164,7 +176,17 @@ def test_attributes(place, rank, layout):
     x = layout("int16", SHAPES[rank])
     out = np.zeros(9, "int64")
     kit.single(kit.kernel(ATTRIBUTES), place(x), out)
-    expected = [x.size, rank, len(x), rank, x.shape[0], x.shape[-1], x.strides[0], x.strides[-1], rank]
+    expected = [
+        x.size,
+        rank,
+        len(x),
+        rank,
+        x.shape[0],
+        x.shape[-1],
+        x.strides[0],
+        x.strides[-1],
+        rank,
+    ]
     assert out.tolist() == expected
 
 
@@ -234,7 +256,16 @@ def test_bounds(device, statement, shape, index, axis, shown):
     text = str(caught.value)
     assert isinstance(caught.value, gpu.Error)
     first = statement.splitlines()[0]
-    for part in (f"index {index} ", f"axis {axis}", "'x'", f"({shown}", first, "line 3", "block", "thread"):
+    for part in (
+        f"index {index} ",
+        f"axis {axis}",
+        "'x'",
+        f"({shown}",
+        first,
+        "line 3",
+        "block",
+        "thread",
+    ):
         assert part in text, f"{part!r} is not in:\n{text}"
 
 

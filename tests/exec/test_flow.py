@@ -149,7 +149,7 @@ def early_return(x, out):
 
 def loop_variable_after_the_loop(n, out):
     i = -5
-    for i in range(n):
+    for i in range(n):  # noqa: B007
         pass
     out[0] = i
     for i in range(3):
@@ -388,7 +388,9 @@ def walk(r, out) -> None:
 
 @pytest.mark.parametrize("bounds", RANGES, ids=str)
 def test_ranges_with_run_time_bounds(bounds):
-    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else bounds if len(bounds) == 3 else (*bounds, 1)
+    start, stop, step = (
+        (0, *bounds, 1) if len(bounds) == 1 else bounds if len(bounds) == 3 else (*bounds, 1)
+    )
     agree(walk, [start, stop, step], [0] * 16)
 
 
@@ -439,7 +441,8 @@ def test_joins_of_accumulators(first, step, dtype, kind):
 
     array = "f" if "float" in kind else "u" if kind == "uint64" else "s"
     text = {"bool": "~acc", "uint64": "acc // 3"}.get(
-        kind, "acc * gpu.float32(3)" if "float" in kind else "acc * gpu.int8(3)")
+        kind, "acc * gpu.float32(3)" if "float" in kind else "acc * gpu.int8(3)"
+    )
     source = (f"def kernel(x, n, s, u, f):\n    {first}\n    for i in range(n):\n        {step}\n"
               f"    {array}[0] = acc\n    {array}[1] = {text}\n")  # fmt: skip
     x = np.array([1, 2, 3, 100, 101, 7], dtype)

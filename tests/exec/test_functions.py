@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 
-def run(source: str, out_size: int = 4, dtype: str = "float64", names: dict | None = None, args: tuple = ()) -> list:
+def run(
+    source: str,
+    out_size: int = 4,
+    dtype: str = "float64",
+    names: dict | None = None,
+    args: tuple = (),
+) -> list:
     """What the text's `kernel(out, ...)` puts in its array."""
     out = np.zeros(out_size, dtype)
     kit.single(kit.kernel(source, names=names), out, *args)
@@ -208,7 +214,22 @@ def test_constants_of_objects():
         "    out[11] = 1 if flag else 2\n    out[12] = 3 if nothing is None else 4\n"
         "    out[13] = math.pi + np.pi + math.tau\n"
     )
-    expected = [21, 3.25, 11, 5, 3, 7, 4.5, 72, 10, float(np.float32(0.1)), -5, 1, 3, 2 * np.pi + 2 * np.pi]
+    expected = [
+        21,
+        3.25,
+        11,
+        5,
+        3,
+        7,
+        4.5,
+        72,
+        10,
+        float(np.float32(0.1)),
+        -5,
+        1,
+        3,
+        2 * np.pi + 2 * np.pi,
+    ]
     assert run(source, 14, names=names) == expected
 
 
@@ -221,7 +242,22 @@ def test_builtins_and_casts():
         "    out[13] = round(x[1], 1)\n"
     )
     x = np.array([-1.5, 2.75])
-    assert run(source, 14, args=(x,)) == [1.5, -1.5, 2.75, 2, 3, 1, 3, 2.75**2, 3, 1, 44, 2.75, 7, round(2.75, 1)]
+    assert run(source, 14, args=(x,)) == [
+        1.5,
+        -1.5,
+        2.75,
+        2,
+        3,
+        1,
+        3,
+        2.75**2,
+        3,
+        1,
+        44,
+        2.75,
+        7,
+        round(2.75, 1),
+    ]
 
 
 def test_recursion_is_run_or_refused():

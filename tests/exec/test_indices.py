@@ -5,7 +5,15 @@ import kit
 import numpy as np
 import pytest
 
-SHAPES = [(1, 1), (3, 5), ((2, 3), (4, 2)), ((3,), (7,)), ((2, 3, 4), (3, 2, 2)), ((1, 5), (2, 3, 1)), (4, (2, 2, 2))]
+SHAPES = [
+    (1, 1),
+    (3, 5),
+    ((2, 3), (4, 2)),
+    ((3,), (7,)),
+    ((2, 3, 4), (3, 2, 2)),
+    ((1, 5), (2, 3, 1)),
+    (4, (2, 2, 2)),
+]
 
 
 def full(dims) -> tuple:
@@ -42,9 +50,7 @@ def test_every_thread_once(grid, block):
 
 
 def test_a_grid_stride_loop():
-    source = (
-        "def kernel(x, out):\n    for i in range(gpu.grid(1), x.size, gpu.gridsize(1)):\n        out[i] = x[i] * 2\n"
-    )
+    source = "def kernel(x, out):\n    for i in range(gpu.grid(1), x.size, gpu.gridsize(1)):\n        out[i] = x[i] * 2\n"
     x = np.arange(1000)
     out = np.zeros(1000, "int64")
     kit.kernel(source)[3, 32](x, out)

@@ -26,7 +26,11 @@ ULPS = {
     "atan2": (2, 3), "fmod": (0, 0), "pow": (2, 4), "remainder": (0, 0), "copysign": (0, 0), "nextafter": (0, 0),
     "hypot": (2, 3),
 }  # fmt: skip
-ONE = [n for n in ULPS if n not in ("atan2", "fmod", "pow", "remainder", "copysign", "nextafter", "hypot")]
+ONE = [
+    n
+    for n in ULPS
+    if n not in ("atan2", "fmod", "pow", "remainder", "copysign", "nextafter", "hypot")
+]
 TWO = ["atan2", "fmod", "pow", "remainder", "copysign", "hypot"]
 
 
@@ -115,7 +119,25 @@ def test_one_argument(name, dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", TWO)
 def test_two_arguments(name, dtype):
-    few = [0.0, -0.0, 1e-30, 0.5, -0.75, 1.0, -1.0, 2.0, -2.5, 3.0, 7.0, -10.0, 100.25, 1e10, INF, -INF, NAN]
+    few = [
+        0.0,
+        -0.0,
+        1e-30,
+        0.5,
+        -0.75,
+        1.0,
+        -1.0,
+        2.0,
+        -2.5,
+        3.0,
+        7.0,
+        -10.0,
+        100.25,
+        1e10,
+        INF,
+        -INF,
+        NAN,
+    ]
     pairs = [(x, y) for x in few for y in few]
     columns = [[p[0] for p in pairs], [p[1] for p in pairs]]
     bound = ULPS[name][dtype == "float32"]

@@ -63,9 +63,9 @@ def probe(x: Num) -> Num:
     return binary("*", x, Num("int8", 3))
 
 
-PROBE = {"bool": "~r", "uint64": "r // 3"} | {
-    k: "r * gpu.float32(3)" for k in ("float", "float32", "float64")
-}
+PROBE = {"bool": "~r", "uint64": "r // 3"} | dict.fromkeys(
+    ("float", "float32", "float64"), "r * gpu.float32(3)"
+)
 
 
 def store(kind: str, row: int, text: str) -> list[str]:
@@ -249,7 +249,11 @@ def test_powers_with_literal_exponents(a, k):
     out = run(store(kind, 0, f"a ** {k}" if k >= 0 else f"a ** ({k})"), 2, (a, values(a)))
     for i, x in enumerate(numbers):
         expected = binary("**", x, Num("int", k))
-        if is_float(kind) and k < 0 and abs(expected.value) < 2.0 ** (-126 if kind == "float32" else -1022):
+        if (
+            is_float(kind)
+            and k < 0
+            and abs(expected.value) < 2.0 ** (-126 if kind == "float32" else -1022)
+        ):
             continue  # the product that is divided by overflows first
         check(f"a ** {k}", fetch(kind, *out)[0, i], expected, (x,), 16 if is_float(kind) else 0)
 

@@ -13,11 +13,48 @@ from oracle import TYPES, NoResult, Num, is_float
 from program import Program
 
 DTYPES = ("bool", "int8", "int32", "int64", "uint8", "uint32", "uint64", "float32", "float64")
-BINARY = ("+", "-", "*", "/", "//", "%", "<<", ">>", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=")
+BINARY = (
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "<<",
+    ">>",
+    "&",
+    "|",
+    "^",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "==",
+    "!=",
+)
 CASTS = ("bool", "int", "float", *(f"gpu.{t}" for t in TYPES[2:] if t != "float"))
 ROWS = 12
 
-EDGES = (0, 1, 2, 3, 7, -1, -2, 100, 127, 128, 255, -128, 2**31 - 1, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63))
+EDGES = (
+    0,
+    1,
+    2,
+    3,
+    7,
+    -1,
+    -2,
+    100,
+    127,
+    128,
+    255,
+    -128,
+    2**31 - 1,
+    2**31,
+    -(2**31),
+    2**53 + 1,
+    2**63 - 1,
+    -(2**63),
+)
 FLOATS = (0.0, -0.0, 0.5, 1.0, -1.5, 2.5, 3.75, 1e10, -1e20, 1e-40, float("inf"), float("nan"))
 
 
@@ -54,6 +91,7 @@ class Writer:
     def expression(self, names: list[str], depth: int) -> str:
         if depth == 0:
             return self.leaf(names)
+
         def inner() -> str:
             return self.expression(names, depth - self.pick(1, 1, 2) if depth > 1 else 0)
 
@@ -94,26 +132,39 @@ class Writer:
             if kind == "assign" or depth == 0 or (kind == "leave" and not loop):
                 lines.append(f"{indent}{name} = {self.expression(names, self.pick(1, 2))}")
             elif kind == "augment":
-                lines.append(f"{indent}{name} {self.pick('+', '-', '*', '//', '%')}= {self.expression(names, 1)}")
+                lines.append(
+                    f"{indent}{name} {self.pick('+', '-', '*', '//', '%')}= {self.expression(names, 1)}"
+                )
             elif kind == "store":
                 lines.append(f"{indent}z[i] {self.pick('', '+', '*')}= {self.expression(names, 1)}")
             elif kind == "leave":
-                lines += [f"{indent}if {self.condition(names)}:", f"{indent}    {self.pick('break', 'continue')}"]
+                lines += [
+                    f"{indent}if {self.condition(names)}:",
+                    f"{indent}    {self.pick('break', 'continue')}",
+                ]
             else:
                 lines += self.compound(kind, names, depth - 1, loop, indent)
         return lines
 
-    def compound(self, kind: str, names: list[str], depth: int, loop: bool, indent: str) -> list[str]:
+    def compound(
+        self, kind: str, names: list[str], depth: int, loop: bool, indent: str
+    ) -> list[str]:
         more = indent + "    "
         if kind == "if":
-            lines = [f"{indent}if {self.condition(names)}:", *self.statements(names, depth, loop, more)]
+            lines = [
+                f"{indent}if {self.condition(names)}:",
+                *self.statements(names, depth, loop, more),
+            ]
             if self.pick(True, False):
                 lines += [f"{indent}else:", *self.statements(names, depth, loop, more)]
             return lines
         k = f"k{next(self.counter)}"
         if kind == "for":
             bounds = self.pick("n[0]", "n[1], n[0]", "n[0], n[1], -1", "n[1], n[0], n[2]")
-            return [f"{indent}for {k} in range({bounds}):", *self.statements([*names, k], depth, True, more)]
+            return [
+                f"{indent}for {k} in range({bounds}):",
+                *self.statements([*names, k], depth, True, more),
+            ]
         return [f"{indent}{k} = n[1]", f"{indent}while {k} < n[0]:", f"{more}{k} += 1",
                 *self.statements(names, depth, True, more)]  # fmt: skip
 
@@ -135,11 +186,15 @@ def problems(draw, whole_programs: bool):
     else:
         results = [writer.expression([], draw(st.integers(1, 3)))]
     lines += [f"    out[{k}] = {text}" for k, text in enumerate(results)]
-    data = {a: draw(st.lists(values_of(t), min_size=ROWS, max_size=ROWS)) for a, t in arrays.items()}
+    data = {
+        a: draw(st.lists(values_of(t), min_size=ROWS, max_size=ROWS)) for a, t in arrays.items()
+    }
     return arrays, z, lines, len(results), data
 
 
-def compare(arrays: dict[str, str], z: str, lines: list[str], n_results: int, data: dict[str, list]) -> None:
+def compare(
+    arrays: dict[str, str], z: str, lines: list[str], n_results: int, data: dict[str, list]
+) -> None:
     source = "def program():\n" + "\n".join(lines) + "\n"
 
     dtypes = {**arrays, "z": z, "n": "int32"}
@@ -150,16 +205,21 @@ def compare(arrays: dict[str, str], z: str, lines: list[str], n_results: int, da
     except NoResult:
         assume(False)
     n = [4, 1, 2]
-    text = (f"def kernel({', '.join(arrays)}, z, n, s, u, f):\n    i = gpu.grid(1)\n    if i >= z.size:\n        return\n")
+    text = f"def kernel({', '.join(arrays)}, z, n, s, u, f):\n    i = gpu.grid(1)\n    if i >= z.size:\n        return\n"
     for line in lines[:-n_results]:
         text += line + "\n"
     for k, line in enumerate(lines[-n_results:]):
         text += f"    {array_of(kinds[k])}[{k}, i] = {line.split(' = ', 1)[1]}\n"
-    outs = {a: np.zeros((n_results, ROWS), t) for a, t in (("s", "int64"), ("u", "uint64"), ("f", "float64"))}
+    outs = {
+        a: np.zeros((n_results, ROWS), t)
+        for a, t in (("s", "int64"), ("u", "uint64"), ("f", "float64"))
+    }
     inputs = [np.array(data[a], t) for a, t in arrays.items()]
     stored = np.zeros(ROWS, z)
     try:
-        kit.launch(kit.kernel(text, fma=False), ROWS, *inputs, stored, np.array(n, "int32"), *outs.values())
+        kit.launch(
+            kit.kernel(text, fma=False), ROWS, *inputs, stored, np.array(n, "int32"), *outs.values()
+        )
     except gpu.TypingError as error:
         # A constant that the oracle's types allow, but no bit pattern of its partner holds.
         assume(error.code != "CONSTANT_TOO_LARGE")
@@ -170,8 +230,12 @@ def compare(arrays: dict[str, str], z: str, lines: list[str], n_results: int, da
         run_row(program, lists, i, n_results)
         for k, kind in enumerate(kinds):
             got = outs[array_of(kind)][k, i]
-            assert kit.same(got, program.results[k]), f"row {i}, result {k}: {got!r}, expected {program.results[k]} in\n{text}"
-        assert kit.same(stored[i], Num(z, lists["z"][i])), f"z[{i}]: {stored[i]!r}, expected {lists['z'][i]!r} in\n{text}"
+            assert kit.same(got, program.results[k]), (
+                f"row {i}, result {k}: {got!r}, expected {program.results[k]} in\n{text}"
+            )
+        assert kit.same(stored[i], Num(z, lists["z"][i])), (
+            f"z[{i}]: {stored[i]!r}, expected {lists['z'][i]!r} in\n{text}"
+        )
 
 
 def array_of(kind: str) -> str:
@@ -188,7 +252,9 @@ def run_row(program: Program, lists: dict, i: int, n_results: int) -> None:
     program.arrays = lists
     program.env = {"i": Num("int", i)}
     program.block(program.body[:-n_results])
-    program.results = [program.expression(s.value) for s in program.body[-n_results:] if isinstance(s, ast.Assign)]
+    program.results = [
+        program.expression(s.value) for s in program.body[-n_results:] if isinstance(s, ast.Assign)
+    ]
 
 
 @given(problems(False))

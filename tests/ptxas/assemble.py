@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
-FOLDERS = [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"), "/usr/local/cuda/bin"]
+FOLDERS = [
+    os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"),
+    "/usr/local/cuda/bin",
+]
 PTXAS = shutil.which("ptxas", path=os.pathsep.join([*FOLDERS, os.environ["PATH"]]))
 
 needs_ptxas = pytest.mark.skipif(PTXAS is None, reason=f"no ptxas in {FOLDERS[0]} or on PATH")

@@ -41,7 +41,9 @@ def test_flow_kernels(name, tmp_path):
 def operator_kernel(a: str) -> tuple[str, str]:
     """Every operator of a type with some others, conversions to all types."""
     lines, arguments, row = ["    i = gpu.grid(1)", f"    a = {kit.read(a, 'x[i]')}"], [], 0
-    for n, b in enumerate(("bool", "int", "uint8", "int32", "uint64", "float", "float32", "float64")):
+    for n, b in enumerate(
+        ("bool", "int", "uint8", "int32", "uint64", "float", "float32", "float64")
+    ):
         lines.append(f"    b{n} = {kit.read(b, f'y{n}[i]')}")
         arguments.append(f"{kit.source_dtype(b)}[:]")
         for op in test_operators.OPERATORS:
@@ -52,7 +54,9 @@ def operator_kernel(a: str) -> tuple[str, str]:
             lines.append(f"    out[{row}, i] = {test_operators.expression(op, 'a', f'b{n}')}")
             row += 1
     for kind in TYPES:
-        lines.append(f"    out[{row}, i] = {kind if kind in ('bool', 'int', 'float') else 'gpu.' + kind}(a)")
+        lines.append(
+            f"    out[{row}, i] = {kind if kind in ('bool', 'int', 'float') else 'gpu.' + kind}(a)"
+        )
         row += 1
     names = ", ".join(f"y{n}" for n in range(len(arguments)))
     signature = f"{kit.source_dtype(a)}[:], {', '.join(arguments)}, float64[:, :]"
@@ -73,7 +77,9 @@ def test_math_functions(dtype, tmp_path):
     names = [*test_math.ONE, "isfinite", "isinf", "isnan", "floor", "ceil", "trunc"]
     lines = [f"    out[{k}, i] = math.{name}(x[i])" for k, name in enumerate(names)]
     two = [*test_math.TWO, "nextafter", "isclose"]
-    lines += [f"    out[{k}, i] = math.{name}(x[i], y[i])" for k, name in enumerate(two, len(names))]
+    lines += [
+        f"    out[{k}, i] = math.{name}(x[i], y[i])" for k, name in enumerate(two, len(names))
+    ]
     lines += ["    m, e = math.frexp(x[i])", "    out[60, i] = math.ldexp(m, e)",
               "    f, w = math.modf(x[i])", "    out[61, i] = f * w + math.fma(x[i], y[i], f)",
               "    out[62, i] = math.gcd(n, 12) + math.isqrt(n) + math.log(x[i], 3.0)",

@@ -84,7 +84,9 @@ def test_argument_counts():
         add[1, 32](3, X, n=3)
 
 
-@pytest.mark.parametrize("value", ["text", None, [1, 2], {1: 2}, object(), 1j, np.complex64(1)], ids=str)
+@pytest.mark.parametrize(
+    "value", ["text", None, [1, 2], {1: 2}, object(), 1j, np.complex64(1)], ids=str
+)
 def test_arguments_of_the_host(value):
     with pytest.raises(gpu.Error) as caught:
         add[1, 32](3, value)
@@ -171,7 +173,14 @@ def test_a_compile_error_shows_what_where_why_and_what_instead():
         gpu.jit(wrong).ptx("float32[:]")
     text = str(caught.value)
     line = wrong.__code__.co_firstlineno + 1
-    for part in (__file__, f"line {line}", "x[0] = [1.0, 2.0]", "^", "a list cannot be used in a kernel", "tuple instead"):
+    for part in (
+        __file__,
+        f"line {line}",
+        "x[0] = [1.0, 2.0]",
+        "^",
+        "a list cannot be used in a kernel",
+        "tuple instead",
+    ):
         assert part in text, text
     assert isinstance(caught.value, NotImplementedError)
 

@@ -151,7 +151,7 @@ def identity(n, x):
 
 # kernel(float32[:])
 def huge_constant(x):
-    x[0] = 123456789012345678901234567890  # error: CONSTANT_TOO_LARGE 123456789012345678901234567890
+    x[0] = 123456789012345678901234567890  # error: CONSTANT_TOO_LARGE 64 bits
 
 
 # kernel(int, float32[:])
