@@ -312,6 +312,8 @@ static PyType_Slot array_slots[] = {
     {Py_tp_members, array_members},
     {Py_tp_dealloc, array_dealloc},
     {Py_sq_length, array_length},
+    {Py_mp_subscript, pm_array_subscript},
+    {Py_mp_ass_subscript, pm_array_assign},
     {Py_bf_getbuffer, array_get_buffer},
     {0, NULL},
 };

@@ -138,7 +138,7 @@ bool pm_view_same_shape(const struct pm_view *a, const struct pm_view *b);
 /* "(3, 4)" */
 void pm_view_print_shape(const struct pm_view *view, char text[128]);
 
-/* ---- Arrays: array.c, array_new.c, array_copy.c --------------------------------------------------- */
+/* ---- Arrays: array.c, array_new.c, array_copy.c, array_index.c --------------------------------------------------- */
 
 struct pm_array {
     PyObject_HEAD struct pm_state *state;
@@ -166,6 +166,8 @@ PyObject *pm_empty(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_full(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_as_gpu_array(PyObject *module, PyObject *object);
+PyObject *pm_array_subscript(PyObject *self, PyObject *index);
+int pm_array_assign(PyObject *self, PyObject *index, PyObject *value);
 PyObject *pm_array_copy_to_host(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_array_copy_to_device(PyObject *self, PyObject *args, PyObject *kwargs);
 

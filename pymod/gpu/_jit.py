@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+FUNCTION = type(lambda: None)
+
 # Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function,
 # LLVM decides what is inlined, kernels are compiled when they are launched.
 NUMBA_IGNORED = ("device", "inline", "forceinline", "fastcache", "nopython", "lto")
@@ -62,7 +64,7 @@ def jit(
 
     def decorate(function: Callable[..., Any]) -> _gpujit.Kernel[...]:
         function = getattr(function, "py_func", function)
-        if not hasattr(function, "__code__"):
+        if not isinstance(function, FUNCTION):
             raise _gpujit.ArgumentTypeError(
                 f"gpu.jit needs a Python function, not '{type(function).__name__}'"
             )

@@ -139,6 +139,46 @@ def test_transpose_and_reshape(memory):
         array.T.reshape(-1)
 
 
+INDICES = [
+    0, -1, slice(None), slice(1, 3), slice(None, None, -2), slice(3, 1), ..., (1, 2), (-1, -1),
+    (slice(None), 1), (1, slice(2, None)), (..., 2), (0, ...), (slice(None, None, 2),) * 2, (),
+    np.int32(1), (1, ..., 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=repr)
+def test_indexing_on_the_host(memory, index):
+    host = values((4, 6), np.int32)
+    array = gpu.to_device(host)
+    got = array[index]
+    if np.ndim(host[index]) == 0:
+        assert got == host[index] and type(got) is type(host[index][()])
+    else:
+        assert np.array_equal(got.copy_to_host(), host[index])
+    array[index] = 77
+    host[index] = 77
+    assert np.array_equal(array.copy_to_host(), host)
+    array[index] = new = np.zeros_like(host[index])
+    host[index] = new
+    assert np.array_equal(array.copy_to_host(), host)
+
+
+def test_bad_indices(memory):
+    array = gpu.zeros((4, 6))
+    for index in [4, -5, (0, 6), (0, 0, 0), (..., ...)]:
+        with pytest.raises(IndexError):
+            array[index]
+        with pytest.raises(IndexError):
+            array[index] = 1
+    for index in [1.5, "x", None]:
+        with pytest.raises(gpu.ArgumentError, match="ints and slices"):
+            array[index]
+    with pytest.raises(gpu.ArgumentTypeError, match=r"float64 \(6,\)"):
+        array[0] = np.zeros(5)
+    with pytest.raises(TypeError, match="cannot be deleted"):
+        del array[0]
+
+
 def test_mismatches_show_both_sides(memory):
     array = gpu.zeros((3, 4), np.float32)
     for other in [np.zeros((4, 3), np.float32), np.zeros((3, 4)), np.zeros(12, np.float32)]:

@@ -306,6 +306,8 @@ def test_options():
         gpu.jit("flaot32[:]")(lambda x: None)
     with pytest.raises(gpu.ArgumentTypeError, match="needs a Python function, not 'int'"):
         gpu.jit(3)
+    with pytest.raises(gpu.ArgumentTypeError, match="not 'method'"):
+        gpu.jit(gpu.device().__repr__)
 
 
 def test_sixteen_and_more_arguments(device):
