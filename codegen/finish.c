@@ -40,7 +40,7 @@ cg_finish_passes(struct cg_emit *e, const struct cg_machine *machine)
         return false;
     }
     if (e->arch.sm)
-        cg_mend_shifts(e);
+        cg_mend(e);
     return e->diag->code == SP_OK;
 }
 

@@ -172,8 +172,8 @@ void cg_steps_core(struct cg_steps *steps, const struct ir_module *core, enum cg
 
 /* Links what the module calls in libdevice, resolves __nvvm_reflect. link.c */
 SP_MUST_CHECK bool cg_link_libdevice(struct cg_emit *e, const struct cg_machine *machine);
-/* Behind LLVM's passes, GPUs only. mend_shift.c */
-void cg_mend_shifts(struct cg_emit *e);
+/* Behind LLVM's passes, GPUs only. mend.c */
+void cg_mend(struct cg_emit *e);
 /* LLVM's passes. finish.c */
 SP_MUST_CHECK bool cg_finish_passes(struct cg_emit *e, const struct cg_machine *machine);
 /* Machine code into the artifact; `assembly` (may be NULL) gets the host's as text. finish.c */
