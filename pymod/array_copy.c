@@ -27,9 +27,12 @@ copy_raw(struct pm_state *state, struct rt_device *dev, bool in, uint64_t addres
     struct sp_diag diag;
     sp_diag_init(&diag);
     bool ok;
-    Py_BEGIN_ALLOW_THREADS ok = in ? rt_device_copy_in(dev, address, host, size_B, stream, &diag)
-                                   : rt_device_copy_out(dev, host, address, size_B, stream, &diag);
-    Py_END_ALLOW_THREADS if (!ok) pm_raise(state, &diag);
+    Py_BEGIN_ALLOW_THREADS
+    ok = in ? rt_device_copy_in(dev, address, host, size_B, stream, &diag)
+            : rt_device_copy_out(dev, host, address, size_B, stream, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok)
+        pm_raise(state, &diag);
     return ok;
 }
 
@@ -58,8 +61,10 @@ copy_on_host(struct pm_state *state, struct rt_device *dev, const struct pm_view
 {
     if (!pm_wait(state, dev, NULL))
         return false;
-    Py_BEGIN_ALLOW_THREADS pm_view_copy(to, from);
-    Py_END_ALLOW_THREADS return true;
+    Py_BEGIN_ALLOW_THREADS
+    pm_view_copy(to, from);
+    Py_END_ALLOW_THREADS
+    return true;
 }
 
 bool
@@ -127,9 +132,11 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
         struct sp_diag diag;
         sp_diag_init(&diag);
         bool ok;
-        Py_BEGIN_ALLOW_THREADS ok =
-            rt_device_copy(dev, to->data, from->data, copy_size_B(to), stream, &diag);
-        Py_END_ALLOW_THREADS if (!ok) pm_raise(state, &diag);
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_copy(dev, to->data, from->data, copy_size_B(to), stream, &diag);
+        Py_END_ALLOW_THREADS
+        if (!ok)
+            pm_raise(state, &diag);
         return ok;
     }
     struct pm_view host;

@@ -23,9 +23,10 @@ pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran)
         return NULL;
     uint64_t size_B = (uint64_t)made.size * pm_dtype_size_B(made.dtype);
     bool ok;
-    Py_BEGIN_ALLOW_THREADS ok = rt_device_alloc(dev, size_B, &self->owned, &diag);
-    Py_END_ALLOW_THREADS if (!ok)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_device_alloc(dev, size_B, &self->owned, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok) {
         self->owned = 0;
         Py_DECREF((PyObject *)self);
         return pm_raise(state, &diag);
@@ -103,11 +104,15 @@ new_fill(struct pm_array *self, const uint64_t *element)
     one.layout = IR_LAYOUT_ANY;
     for (uint32_t i = 0; i < one.rank; i++)
         one.strides[i] = 0;
-    Py_BEGIN_ALLOW_THREADS if (cpu) pm_view_copy(&self->view, &one);
-    else if (self->view.size) ok =
-        rt_device_fill(self->dev, self->view.data, element, pm_dtype_size_B(self->view.dtype),
-                       (uint64_t)self->view.size, 0, &diag);
-    Py_END_ALLOW_THREADS if (!ok) pm_raise(self->state, &diag);
+    Py_BEGIN_ALLOW_THREADS
+    if (cpu)
+        pm_view_copy(&self->view, &one);
+    else if (self->view.size)
+        ok = rt_device_fill(self->dev, self->view.data, element, pm_dtype_size_B(self->view.dtype),
+                            (uint64_t)self->view.size, 0, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok)
+        pm_raise(self->state, &diag);
     return ok;
 }
 

@@ -82,8 +82,8 @@ call_start(struct call *call, struct pm_entry *entry)
     sp_diag_init(&diag);
     bool ok;
     if (++state->n_queued > N_QUEUED_WITH_GIL) {
-        Py_BEGIN_ALLOW_THREADS ok =
-            rt_device_launch(call->dev, entry->code, &self->launch, area, &diag);
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_launch(call->dev, entry->code, &self->launch, area, &diag);
         Py_END_ALLOW_THREADS
     } else {
         ok = rt_device_launch(call->dev, entry->code, &self->launch, area, &diag);
@@ -136,8 +136,11 @@ call_stage(struct call *call, struct pm_arg *arg)
     bool ok;
     if (!pm_view_contiguous(&foreign->staged, foreign->view.layout == IR_LAYOUT_F))
         return false;
-    Py_BEGIN_ALLOW_THREADS ok = rt_device_alloc(call->dev, size_B, &foreign->staged.data, &diag);
-    Py_END_ALLOW_THREADS if (!ok) return pm_raise(state, &diag);
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_device_alloc(call->dev, size_B, &foreign->staged.data, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok)
+        return pm_raise(state, &diag);
     arg->view = &foreign->staged;
     return pm_upload(state, call->dev, &foreign->staged, &foreign->view, stream);
 }
@@ -162,8 +165,10 @@ call_free_staged(struct call *call)
         struct sp_diag diag;
         sp_diag_init(&diag);
         bool ok;
-        Py_BEGIN_ALLOW_THREADS ok = rt_device_free(call->dev, foreign->staged.data, &diag);
-        Py_END_ALLOW_THREADS foreign->staged.data = 0;
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_free(call->dev, foreign->staged.data, &diag);
+        Py_END_ALLOW_THREADS
+        foreign->staged.data = 0;
         if (!ok && !PyErr_Occurred())
             pm_raise(call->kernel->state, &diag);
         sp_diag_finish(&diag);

@@ -27,8 +27,10 @@ device_open(struct pm_state *state, enum rt_kind kind, int ordinal)
     sp_diag_init(&diag);
     struct rt_device *dev = NULL;
     bool ok;
-    Py_BEGIN_ALLOW_THREADS ok = rt_open(state->rt, kind, ordinal, &dev, &diag);
-    Py_END_ALLOW_THREADS return ok ? dev : pm_raise(state, &diag);
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_open(state->rt, kind, ordinal, &dev, &diag);
+    Py_END_ALLOW_THREADS
+    return ok ? dev : pm_raise(state, &diag);
 }
 
 /* "cpu", "cuda" or "cuda:1" */
@@ -65,9 +67,11 @@ pm_device(struct pm_state *state)
         return state->dev;
     }
     const struct rt_driver *driver;
-    Py_BEGIN_ALLOW_THREADS driver = rt_runtime_driver(state->rt);
-    Py_END_ALLOW_THREADS if (driver->found && driver->n_devices > 0) return state->dev =
-        device_open(state, RT_CUDA, 0);
+    Py_BEGIN_ALLOW_THREADS
+    driver = rt_runtime_driver(state->rt);
+    Py_END_ALLOW_THREADS
+    if (driver->found && driver->n_devices > 0)
+        return state->dev = device_open(state, RT_CUDA, 0);
     state->dev = device_open(state, RT_CPU, 0);
     state->announce = state->dev != NULL;
     return state->dev;
@@ -94,9 +98,10 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
     bool done = false, ok, interrupted = false;
     state->n_queued = 0;
     do {
-        Py_BEGIN_ALLOW_THREADS ok = rt_device_wait(dev, stream, WAIT_MS, &done, &diag);
-        Py_END_ALLOW_THREADS if (ok && !done && !interrupted && PyErr_CheckSignals() < 0)
-        {
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_wait(dev, stream, WAIT_MS, &done, &diag);
+        Py_END_ALLOW_THREADS
+        if (ok && !done && !interrupted && PyErr_CheckSignals() < 0) {
             if (rt_device_info(dev)->kind != RT_CPU)
                 return false;
             interrupted = true;
@@ -214,8 +219,10 @@ pm_is_available(PyObject *module, PyObject *unused)
     (void)unused;
     struct pm_state *state = PyModule_GetState(module);
     const struct rt_driver *driver;
-    Py_BEGIN_ALLOW_THREADS driver = rt_runtime_driver(state->rt);
-    Py_END_ALLOW_THREADS return PyBool_FromLong(driver->found && driver->n_devices > 0);
+    Py_BEGIN_ALLOW_THREADS
+    driver = rt_runtime_driver(state->rt);
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(driver->found && driver->n_devices > 0);
 }
 
 PyObject *
@@ -240,10 +247,12 @@ pm_info_text(PyObject *module, PyObject *unused)
     sp_str_init(&path);
     sp_str_init(&looked);
     bool found;
-    Py_BEGIN_ALLOW_THREADS rt_print_info(state->rt, &text);
+    Py_BEGIN_ALLOW_THREADS
+    rt_print_info(state->rt, &text);
     found = cg_libdevice_find(state->cg, getenv("GPUJIT_LIBDEVICE"), &path, &looked);
-    Py_END_ALLOW_THREADS PyObject *info = Py_BuildValue(
-        "(szss)", text.data, found ? path.data : NULL, looked.data, cg_llvm_version());
+    Py_END_ALLOW_THREADS
+    PyObject *info = Py_BuildValue("(szss)", text.data, found ? path.data : NULL, looked.data,
+                                   cg_llvm_version());
     sp_str_finish(&text);
     sp_str_finish(&path);
     sp_str_finish(&looked);

@@ -86,9 +86,11 @@ entry_make(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_devic
     struct artifact *artifact = NULL;
     struct rt_code *code = NULL;
     bool ok;
-    Py_BEGIN_ALLOW_THREADS ok = cg_compile(state->cg, &request, &artifact, NULL, &diag);
+    Py_BEGIN_ALLOW_THREADS
+    ok = cg_compile(state->cg, &request, &artifact, NULL, &diag);
     ok = ok && rt_device_load(dev, artifact, &kernel->jit_options, &code, &diag);
-    Py_END_ALLOW_THREADS fe_oracle_destroy(oracle);
+    Py_END_ALLOW_THREADS
+    fe_oracle_destroy(oracle);
     if (ok)
         return entry_create(kernel, artifact, code, args, n_args);
     sp_artifact_destroy(artifact);
@@ -101,7 +103,8 @@ entry_wait(struct pm_reading *reading, const struct rt_key *key, void **value_ou
 {
     enum rt_claim claim;
     do {
-        Py_BEGIN_ALLOW_THREADS claim = rt_cache_wait(reading->cache, key, WAIT_MS, value_out);
+        Py_BEGIN_ALLOW_THREADS
+        claim = rt_cache_wait(reading->cache, key, WAIT_MS, value_out);
         Py_END_ALLOW_THREADS
     } while (claim == RT_WAIT && PyErr_CheckSignals() == 0);
     return claim;

@@ -276,7 +276,9 @@ static PyGetSetDef kernel_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 #define KERNEL_TEXT(name, function, doc)                                                           \
-    {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
+    {                                                                                              \
+        name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc             \
+    }
 static PyMethodDef kernel_methods[] = {
     KERNEL_TEXT(
         "forall", kernel_forall,
@@ -287,6 +289,9 @@ static PyMethodDef kernel_methods[] = {
     KERNEL_TEXT(
         "ir", pm_kernel_ir,
         "ir(stage=\"core\", signature=None, arch=None): our IR; stages ssa, typed, core, opt."),
+    KERNEL_TEXT(
+        "compile_times", pm_kernel_compile_times,
+        "compile_times(signature=None, arch=None): milliseconds by stage of one compilation."),
     {"bytecode", pm_kernel_bytecode, METH_NOARGS, "The decoded bytecode."},
     {NULL, NULL, 0, NULL},
 };

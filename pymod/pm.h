@@ -275,6 +275,7 @@ struct pm_entry *pm_entry_get(struct pm_kernel *kernel, struct pm_reading *readi
                               uint32_t n_args);
 /* Stage texts: texts.c */
 PyObject *pm_kernel_ptx(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_kernel_compile_times(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_kernel_llvm(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_kernel_ir(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_kernel_bytecode(PyObject *self, PyObject *unused);

@@ -31,8 +31,11 @@ release_free(struct pm_state *state, struct rt_device *dev, uint64_t address)
     struct sp_diag diag;
     sp_diag_init(&diag);
     bool ok;
-    Py_BEGIN_ALLOW_THREADS ok = rt_device_free(dev, address, &diag);
-    Py_END_ALLOW_THREADS if (!ok) release_keep(state, &diag);
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_device_free(dev, address, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok)
+        release_keep(state, &diag);
 }
 
 void

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- GPUJIT_DUMP ---- */
 
@@ -98,10 +99,45 @@ texts_check_count(struct pm_kernel *kernel, const struct pm_reading *reading, ui
     return pm_fail(kernel->state, CALL_COUNT, kernel->name_utf8, takes, (int)n);
 }
 
+/* Milliseconds by stage; the front end's share is measured by reading the function once more. */
+static PyObject *
+texts_times(struct pm_kernel *kernel, const struct cg_times *times)
+{
+    struct sp_diag diag;
+    struct sp_arena arena;
+    struct ir_module *module;
+    struct timespec start, end;
+    sp_diag_init(&diag);
+    sp_arena_init(&arena);
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    struct fe_py *py = pm_reader_create(kernel->state);
+    bool ok = py && fe_py_read(py, kernel->function, &arena, &module, &diag);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    double read_ms =
+        (double)(end.tv_sec - start.tv_sec) * 1e3 + (double)(end.tv_nsec - start.tv_nsec) / 1e6;
+    PyObject *result = ok ? Py_BuildValue("{s:d}", "read", read_ms) : NULL;
+    if (ok)
+        ir_module_finish(module);
+    else if (py)
+        pm_raise(kernel->state, &diag);
+    for (enum cg_stage i = 0; result && i < CG_N_STAGES; i++) {
+        PyObject *ms = PyFloat_FromDouble((double)times->ns[i] / 1e6);
+        if (!ms || PyDict_SetItemString(result, cg_stage_name(i), ms) < 0)
+            Py_CLEAR(result);
+        Py_XDECREF(ms);
+    }
+    if (py)
+        fe_py_destroy(py);
+    sp_arena_finish(&arena);
+    return result;
+}
+
+/* The text of a stage, or for CG_N_STAGES the times of all. */
 static PyObject *
 texts_compile(struct pm_kernel *kernel, struct pm_reading *reading, const struct ir_argtype *args,
               uint32_t n_args, struct cg_arch arch, uint16_t ptx_cap, enum cg_stage stage)
 {
+    struct cg_times times = {0};
     struct pm_state *state = kernel->state;
     struct catch catch = {.stage = stage};
     struct sp_diag diag;
@@ -114,17 +150,23 @@ texts_compile(struct pm_kernel *kernel, struct pm_reading *reading, const struct
         .arch = arch,
         .ptx_cap = ptx_cap,
         .options = kernel->cg_options,
-        .dump = {.mask = 1u << stage, .text = catch_text, .context = &catch},
+        .dump = {.text = catch_text, .context = &catch},
     };
+    if (stage != CG_N_STAGES)
+        request.dump.mask = 1u << stage;
     struct fe_oracle *oracle = fe_oracle_create(reading->py, reading->module);
     request.oracle = fe_oracle_ops(oracle);
     struct artifact *artifact = NULL;
     bool ok;
-    Py_BEGIN_ALLOW_THREADS ok = cg_compile(state->cg, &request, &artifact, NULL, &diag);
-    Py_END_ALLOW_THREADS fe_oracle_destroy(oracle);
+    Py_BEGIN_ALLOW_THREADS
+    ok = cg_compile(state->cg, &request, &artifact, &times, &diag);
+    Py_END_ALLOW_THREADS
+    fe_oracle_destroy(oracle);
     PyObject *text = NULL;
     if (!ok)
         pm_raise(state, &diag);
+    else if (stage == CG_N_STAGES)
+        text = texts_times(kernel, &times);
     else if (stage == CG_STAGE_PTX && artifact->kind == SP_CODE_PTX)
         text = PyUnicode_FromString(artifact->code);
     else
@@ -185,6 +227,17 @@ pm_kernel_llvm(PyObject *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Oz:llvm", names, &signature, &arch))
         return NULL;
     return texts_get(self, signature, arch, CG_STAGE_LLVM, true);
+}
+
+PyObject *
+pm_kernel_compile_times(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"signature", "arch", NULL};
+    PyObject *signature = Py_None;
+    const char *arch = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|Oz:compile_times", names, &signature, &arch))
+        return NULL;
+    return texts_get(self, signature, arch, CG_N_STAGES, true);
 }
 
 static PyObject *
