@@ -288,6 +288,7 @@ bool pm_dump_wants(const char *stage);
 struct pm_config {
     int64_t grid[3], block[3], shared_B;
     uint8_t n_grid, n_block;
+    uint8_t reserved[6]; /* no holes: configurations are compared byte by byte */
     rt_stream stream;
 };
 
