@@ -225,7 +225,8 @@ index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_p
         index.type == IR_T_UINT64 ? index.parts[0] : lower_convert(l, index, IR_T_INT).parts[0];
     ir_ref at = index_wrap(l, given, index.type, length);
     if (l->ctx->options.bounds) {
-        uint32_t site = index_site(l, py, index_name(l, ir_arg(l->from, py, 0)), 4);
+        const char *name = index_name(l, ir_arg(l->from, py, 0));
+        uint32_t site = index_site(l, py, *name ? name : "tuple", 4);
         index_check(l, lower_icmp(l, IR_ICMP_ULT, at, length), site, given, 0, 1, &length);
     }
     struct lower_value result = lower_convert(l, lower_elem(l, tuple, n - 1), type);
