@@ -1,7 +1,7 @@
 """Runs the text of a small kernel by the oracle: types by its own inference, values by Num.
 
-Understood: assignments to names, augmented and plain assignments to elements of one-dimensional
-arrays, if, while, for over range, break, continue, conditional expressions, the operators, min, max,
+Understood: functions beside the kernel, assignments to names, augmented and plain assignments to
+elements of one-dimensional arrays, if, while, for over range, break, continue, conditional expressions, the operators, min, max,
 abs, round, casts. Names that meet get the type of the join, computed to a fixed point per joining
 point as a set of all types that arrive; nothing is shared with the compiler.
 """
@@ -36,19 +36,23 @@ def callee(node: ast.Call) -> str:
 class Typing:
     """Finds the type of each name at each joining point. `joined[id, name]` is the result."""
 
-    def __init__(self, arrays: dict[str, str]):
+    def __init__(self, arrays: dict[str, str], functions: dict[str, ast.FunctionDef]):
         self.arrays = arrays
-        self.joined: dict[tuple[str, int], Types] = {}
-        self.values: dict[int, str] = {}  # joins inside expressions
+        self.functions = functions
+        self.instance: tuple = ()  # the function whose body is typed, and its arguments' types
+        self.returns: list[str] = []
+        self.joined: dict[tuple, Types] = {}
+        self.values: dict[tuple, str] = {}  # joins inside expressions, results of functions
 
-    def join(self, point: tuple[str, int], ways: list[Types | None]) -> Types | None:
+    def join(self, point: tuple, ways: list[Types | None]) -> Types | None:
         """Names that all the ways that arrive here know."""
         ways = [way for way in ways if way is not None]
         if not ways:
             return None
         names = set.intersection(*(set(way) for way in ways))
-        self.joined[point] = {name: join(*(way[name] for way in ways)) for name in names}
-        return dict(self.joined[point])
+        joined = {name: join(*(way[name] for way in ways)) for name in names}
+        self.joined[*point, self.instance] = joined
+        return dict(joined)
 
     def expression(self, node: ast.expr, env: Types) -> str:
         match node:
@@ -82,17 +86,29 @@ class Typing:
                 return self.call(node, env)
             case _:
                 raise NotImplementedError(ast.dump(node))
-        self.values[id(node)] = join(*ways)
-        return self.values[id(node)]
+        self.values[id(node), self.instance] = join(*ways)
+        return self.values[id(node), self.instance]
 
     def call(self, node: ast.Call, env: Types) -> str:
         kinds = [self.expression(arg, env) for arg in node.args]
         name = callee(node)
+        if name in self.functions:
+            return self.instantiate(name, kinds)
         if name in ("min", "max"):
             return join(*kinds)
         if name == "abs":
             return "int" if kinds[0] == "bool" else kinds[0]
         return "int" if name in ("round", "floor", "ceil", "trunc") else name
+
+    def instantiate(self, name: str, kinds: list[str]) -> str:
+        """Types the function for these arguments: the join of what it returns."""
+        outer = self.instance, self.returns
+        self.instance, self.returns = (name, *kinds), []
+        names = [arg.arg for arg in self.functions[name].args.args]
+        self.block(self.functions[name].body, dict(zip(names, kinds, strict=True)), None)
+        self.values[self.instance] = result = join(*self.returns)
+        self.instance, self.returns = outer
+        return result
 
     def block(self, body: list[ast.stmt], env: Types | None, loop: dict | None) -> Types | None:
         for statement in body:
@@ -124,6 +140,9 @@ class Typing:
                 return None
             case ast.Continue():
                 loop["continue"].append(env)
+                return None
+            case ast.Return():
+                self.returns.append(self.expression(node.value, env))
                 return None
             case _:
                 raise NotImplementedError(ast.dump(node))
@@ -168,13 +187,20 @@ class Continue(Exception):
     pass
 
 
+class Return(Exception):
+    pass
+
+
 class Program:
     """The statements of a kernel, run over arrays that are lists of Num with a dtype."""
 
     def __init__(self, source: str, arrays: dict[str, str], names: Types):
-        self.body = ast.parse(source).body[0].body
+        *functions, kernel = ast.parse(source).body
+        self.functions = {function.name: function for function in functions}
+        self.body = kernel.body
         self.types = arrays
-        self.typing = Typing(arrays)
+        self.instance: tuple = ()
+        self.typing = Typing(arrays, self.functions)
         self.typing.block(self.body, dict(names), None)
 
     def run(self, arrays: dict[str, list[Any]], names: dict[str, Num]) -> None:
@@ -184,7 +210,7 @@ class Program:
 
     def arrive(self, how: str, node: ast.stmt) -> None:
         """Converts the names to the types of a joining point."""
-        for name, kind in self.typing.joined.get((how, id(node)), {}).items():
+        for name, kind in self.typing.joined.get((how, id(node), self.instance), {}).items():
             if name in self.env:
                 self.env[name] = convert(self.env[name], kind)
 
@@ -217,19 +243,38 @@ class Program:
                 return Num("bool", True)
             case ast.IfExp():
                 chosen = node.body if self.expression(node.test).value else node.orelse
-                return convert(self.expression(chosen), self.typing.values[id(node)])
+                return convert(self.expression(chosen), self.joined(node))
             case ast.BoolOp():
                 stop = isinstance(node.op, ast.Or)
                 for part in node.values:
                     value = self.expression(part)
                     if bool(value.value) == stop:
                         break
-                return convert(value, self.typing.values[id(node)])
+                return convert(value, self.joined(node))
         return self.call(node)
+
+    def joined(self, node: ast.expr) -> str:
+        return self.typing.values[id(node), self.instance]
+
+    def call_function(self, name: str, args: list[Num]) -> Num:
+        outer = self.env, self.instance
+        names = [arg.arg for arg in self.functions[name].args.args]
+        self.env = dict(zip(names, args, strict=True))
+        self.instance = (name, *(arg.kind for arg in args))
+        kind = self.typing.values[self.instance]
+        try:
+            self.block(self.functions[name].body)
+        except Return as result:
+            return convert(result.args[0], kind)
+        finally:
+            self.env, self.instance = outer
+        raise AssertionError("the functions of random programs return a value on every path")
 
     def call(self, node: ast.Call) -> Num:
         args = [self.expression(arg) for arg in node.args]
         name = callee(node)
+        if name in self.functions:
+            return self.call_function(name, args)
         if name in ("min", "max"):
             return min_max(name, *args)
         if name == "abs":
@@ -264,6 +309,8 @@ class Program:
                 raise Break
             case ast.Continue():
                 raise Continue
+            case ast.Return():
+                raise Return(self.expression(node.value))
 
     def loop(self, node: ast.While | ast.For) -> None:
         count = iter(())

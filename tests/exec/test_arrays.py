@@ -269,6 +269,17 @@ def test_bounds(device, statement, shape, index, axis, shown):
         assert part in text, f"{part!r} is not in:\n{text}"
 
 
+def test_bounds_of_tuples_and_of_huge_indices(device):
+    if device != "cpu":
+        pytest.skip("only the CPU device checks bounds without check=True")
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        source = "def kernel(x, n):\n    x[0] = (1, 2, 3)[n]\n"
+        kit.single(kit.kernel(source), np.zeros(2), 7)
+    for n in (2**64 - 1, 2**63):
+        with pytest.raises(IndexError):
+            kit.single(kit.kernel("def kernel(x, n):\n    x[n] = 3\n"), np.zeros(2), np.uint64(n))
+
+
 def test_the_device_works_after_an_error(device):
     if device != "cpu":
         pytest.skip("only the CPU device checks bounds without check=True")

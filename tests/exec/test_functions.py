@@ -260,16 +260,15 @@ def test_builtins_and_casts():
     ]
 
 
-def test_recursion_is_run_or_refused():
-    """Recursion either works or is refused as not supported yet, with its name."""
+def test_recursion():
     source = (
         "def fact(n):\n    if n <= 1:\n        return 1\n    return n * fact(n - 1)\n"
-        "def kernel(out, n):\n    out[0] = fact(n)\n"
+        "def even(n):\n    return True if n == 0 else odd(n - 1)\n"
+        "def odd(n):\n    return False if n == 0 else even(n - 1)\n"
+        "def kernel(out, n):\n    out[0] = fact(n)\n    out[1] = even(n)\n    out[2] = odd(n)\n"
     )
-    try:
-        assert run(source, 1, args=(10,)) == [3628800]
-    except gpu.UnsupportedError as error:
-        assert "fact" in str(error)
+    assert run(source, 3, args=(10,)) == [3628800, 1, 0]
+    assert run(source, 3, args=(13,)) == [6227020800, 0, 1]
 
 
 def test_kernels_without_source(tmp_path):

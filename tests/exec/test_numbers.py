@@ -102,6 +102,12 @@ def test_tuples_indexed_at_run_time():
         assert run(source, n, n=3) == [(n + 1) * 10, (n + 1) * 10, 30]
 
 
+def test_mixed_tuples_indexed_at_run_time_join():
+    source = "def kernel(out, n):\n    t = (1, 2.5)\n    out[0] = t[n] / 2\n    out[1] = t[n - 2]\n"
+    assert run(source, 0, n=2) == [0.5, 1]
+    assert run(source, 1, n=2) == [1.25, 2.5]
+
+
 def test_returns_join():
     source = (
         "def f(x, n):\n    if n == 0:\n        return x\n    if n == 1:\n        return 0.1\n    return 7\n"

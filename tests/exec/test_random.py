@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+from collections.abc import Sequence
 
 import gpu
 import kit
@@ -78,12 +79,25 @@ class Writer:
         self.draw = draw
         self.arrays = arrays
         self.counter = itertools.count()
+        self.functions: list[str] = []
 
     def pick(self, *choices):
         return self.draw(st.sampled_from(choices))
 
     def leaf(self, names: list[str]) -> str:
         return self.pick(*(f"{a}[i]" for a in self.arrays), *names)
+
+    def function(self, name: str) -> list[str]:
+        """A function of two numbers that returns in two places. It knows no arrays."""
+        arrays, self.arrays = self.arrays, []
+        lines = [f"def {name}(p, q):"]
+        if self.pick(True, False):
+            lines.append(f"    q = {self.expression(['p', 'q'], 1)}")
+        lines += [f"    if p {self.pick('<', '>=', '!=')} {self.pick('q', 'p * q', '3')}:",
+                  f"        return {self.expression(['p', 'q'], self.pick(0, 1, 2))}",
+                  f"    return {self.expression(['p', 'q'], self.pick(0, 1))}"]  # fmt: skip
+        self.arrays = arrays
+        return lines
 
     def literal(self) -> str:
         return self.pick("0", "1", "2", "3", "5", "7", "0.5", "1.5", "2.0", "0.1", "True")
@@ -96,7 +110,7 @@ class Writer:
             return self.expression(names, depth - self.pick(1, 1, 2) if depth > 1 else 0)
 
         match self.pick("binary", "binary", "binary", "literal", "literal", "unary", "cast", "minmax", "if", "bool",
-                        "chain", "round"):  # fmt: skip
+                        "chain", "round", "call"):  # fmt: skip
             case "binary":
                 return f"({inner()} {self.pick(*BINARY)} {inner()})"
             case "literal":
@@ -112,7 +126,9 @@ class Writer:
                 return f"{self.pick('min', 'max')}({inner()}, {inner()})"
             case "if":
                 return f"({inner()} if {self.condition(names)} else {inner()})"
-            case "bool":
+            case "call" if self.functions and self.arrays:
+                return f"{self.pick(*self.functions)}({inner()}, {inner()})"
+            case "bool" | "call":
                 return f"({inner()} {self.pick('and', 'or')} {inner()})"
             case "chain":
                 return f"({inner()} {self.pick('<', '<=', '==')} {inner()} {self.pick('<', '!=')} {inner()})"
@@ -120,7 +136,7 @@ class Writer:
                 return f"{self.pick('abs', 'round', 'math.floor', 'math.ceil')}({inner()})"
 
     def condition(self, names: list[str]) -> str:
-        left = self.pick(*(f"{a}[i]" for a in self.arrays))
+        left = self.pick(*(f"{a}[i]" for a in self.arrays or ["p"])).replace("p[i]", "p")
         return f"{left} {self.pick('<', '>', '==', '!=', '<=')} {self.expression(names, self.pick(0, 1))}"
 
     def statements(self, names: list[str], depth: int, loop: bool, indent: str) -> list[str]:
@@ -175,11 +191,14 @@ def problems(draw, whole_programs: bool):
     arrays = {f"x{k}": dtype for k, dtype in enumerate(dtypes)}
     writer = Writer(draw, list(arrays))
     z = draw(st.sampled_from(DTYPES))
-    lines = []
+    lines, functions = [], []
+    if whole_programs and draw(st.booleans()):
+        functions = [*writer.function("f0"), *writer.function("f1")]
+        writer.functions = ["f0", "f1"]
     if whole_programs:
         names = ["a", "b", "c"]
         lines += [f"    {name} = {writer.leaf([])}" for name in names]
-        if draw(st.booleans()):
+        if not functions and draw(st.booleans()):
             lines[-1] = f"    c = {writer.literal()}"
         lines += writer.statements(names, 2, False, "    ")
         results = names
@@ -189,14 +208,19 @@ def problems(draw, whole_programs: bool):
     data = {
         a: draw(st.lists(values_of(t), min_size=ROWS, max_size=ROWS)) for a, t in arrays.items()
     }
-    return arrays, z, lines, len(results), data
+    return arrays, z, lines, len(results), data, functions
 
 
 def compare(
-    arrays: dict[str, str], z: str, lines: list[str], n_results: int, data: dict[str, list]
+    arrays: dict[str, str],
+    z: str,
+    lines: list[str],
+    n_results: int,
+    data: dict[str, list],
+    functions: Sequence[str] = (),
 ) -> None:
-    source = "def program():\n" + "\n".join(lines) + "\n"
-
+    helpers = "".join(line + "\n" for line in functions)
+    source = helpers + "def program():\n" + "\n".join(lines) + "\n"
     dtypes = {**arrays, "z": z, "n": "int32"}
     kinds = []
     try:
@@ -205,7 +229,10 @@ def compare(
     except NoResult:
         assume(False)
     n = [4, 1, 2]
-    text = f"def kernel({', '.join(arrays)}, z, n, s, u, f):\n    i = gpu.grid(1)\n    if i >= z.size:\n        return\n"
+    text = (
+        helpers
+        + f"def kernel({', '.join(arrays)}, z, n, s, u, f):\n    i = gpu.grid(1)\n    if i >= z.size:\n        return\n"
+    )
     for line in lines[:-n_results]:
         text += line + "\n"
     for k, line in enumerate(lines[-n_results:]):
