@@ -125,3 +125,12 @@ def test_many_arguments(tmp_path):
         kernel = kit.kernel(test_functions.many_arguments(n))
         for arch in ("sm_75", "sm_90"):
             assemble(kernel.ptx("float64[:], " + ", ".join(["int"] * n), arch=arch), arch, tmp_path)
+
+
+def test_recursion(tmp_path):
+    source = (
+        "def fact(n):\n    if n <= 1:\n        return 1\n    return n * fact(n - 1)\n"
+        "def kernel(x, out):\n    i = gpu.grid(1)\n    out[i] = fact(x[i])\n"
+    )
+    for arch in ARCHITECTURES:
+        assemble(kit.kernel(source).ptx("int32[:], int64[:]", arch=arch), arch, tmp_path)
