@@ -5,21 +5,8 @@
  * before that. The structures are DLPack's binary interface, version 0 and the unversioned capsule. */
 #include "pymod/pm.h"
 
-enum dl_device { DL_CPU = 1, DL_CUDA = 2, DL_CUDA_HOST = 3, DL_CUDA_MANAGED = 13 };
-
-struct dl_tensor {
-    void *data;
-    int32_t device_type, device_id;
-    int32_t n_dims;
-    uint8_t code, bits;
-    uint16_t lanes;
-    int64_t *shape;
-    int64_t *strides; /* in elements; NULL: C order */
-    uint64_t byte_offset;
-};
-
 static ir_type
-dlpack_dtype(const struct dl_tensor *tensor)
+dlpack_dtype(const struct pm_dl_tensor *tensor)
 {
     for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++) {
         const struct ir_scalar_row *row = ir_scalar_row(scalar);
@@ -61,9 +48,9 @@ dlpack_capsule(struct pm_state *state, PyObject *object, bool on_device)
     return capsule;
 }
 
-static int
-dlpack_read(struct pm_state *state, const struct dl_tensor *tensor, const char *what,
-            struct pm_foreign *foreign)
+int
+pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor, const char *what,
+                       struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
     char message[300];
@@ -83,9 +70,18 @@ dlpack_read(struct pm_state *state, const struct dl_tensor *tensor, const char *
         return -1;
     for (int i = 0; tensor->strides && i < tensor->n_dims; i++)
         view->strides[i] = tensor->strides[i] * (int64_t)pm_dtype_size_B(view->dtype);
-    pm_view_finish(view);
     foreign->ordinal = tensor->device_id;
-    return 1;
+    return pm_foreign_finish(state, what, foreign);
+}
+
+int
+pm_foreign_fail_kind(struct pm_state *state, const char *what, int kind)
+{
+    char message[200];
+    PyOS_snprintf(message, sizeof message, "%.120s: its memory is on a device of DLPack's kind %d",
+                  what, kind);
+    pm_fail(state, BAD_ARRAY, message);
+    return -1;
 }
 
 int
@@ -103,20 +99,15 @@ pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
     int kind = dlpack_device(state, object);
     if (kind == -1 && PyErr_Occurred())
         return -1;
-    bool on_device = kind == DL_CUDA || kind == DL_CUDA_MANAGED;
-    if (!on_device && kind != DL_CPU && kind != DL_CUDA_HOST) {
-        char message[200];
-        PyOS_snprintf(message, sizeof message,
-                      "%.120s: its memory is on a device of DLPack's kind %d", what, kind);
-        pm_fail(state, BAD_ARRAY, message);
-        return -1;
-    }
+    bool on_device = kind == PM_DL_CUDA || kind == PM_DL_CUDA_MANAGED;
+    if (!on_device && kind != PM_DL_CPU && kind != PM_DL_CUDA_HOST)
+        return pm_foreign_fail_kind(state, what, kind);
     PyObject *capsule = dlpack_capsule(state, object, on_device);
     if (!capsule)
         return -1;
     foreign->owner = capsule;
     foreign->on_host = !on_device;
     foreign->has_stream = on_device;
-    const struct dl_tensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");
-    return tensor ? dlpack_read(state, tensor, what, foreign) : -1;
+    const struct pm_dl_tensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");
+    return tensor ? pm_foreign_read_dlpack(state, tensor, what, foreign) : -1;
 }

@@ -1,7 +1,7 @@
 /* foreign: arrays that are not ours, described by whatever protocol they have.
  *
- * In order: the buffer protocol for NumPy's arrays, `__cuda_array_interface__` (versions 2 and 3),
- * the buffer protocol of others, `__array_interface__`, `__dlpack__`. Out: a view with the address, what
+ * In order: the buffer protocol for NumPy's arrays, DLPack's C interface (exchange.c),
+ * `__cuda_array_interface__` (versions 2 and 3), the buffer protocol of others, `__array_interface__`, `__dlpack__`. Out: a view with the address, what
  * keeps the memory alive, and for device memory the stream whose work must be over before it is used.
  * Nothing is copied. Dtypes that our arrays cannot have, unaligned and byte-swapped memory are errors
  * here, with the array's own name for its dtype. */
@@ -38,9 +38,8 @@ foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, c
     return foreign_fail(state, what, reason);
 }
 
-/* What holds for every protocol: rank, alignment, layout. */
-static int
-foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
+int
+pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
     if (view->rank == 0)
@@ -83,7 +82,7 @@ foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
     }
     if (!buffer->strides && !pm_view_contiguous(&foreign->view, false))
         return foreign_fail(state, what, "its shape is too large");
-    return foreign_finish(state, what, foreign);
+    return pm_foreign_finish(state, what, foreign);
 }
 
 static bool
@@ -141,7 +140,7 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
     if (PyErr_Occurred())
         return -1;
     foreign->owner = Py_NewRef(object);
-    return foreign_finish(state, what, foreign);
+    return pm_foreign_finish(state, what, foreign);
 }
 
 /* Who owns the memory that an interface's address points to. */
@@ -175,6 +174,9 @@ pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
     pm_numpy_look(state);
     if (state->ndarray && Py_IS_TYPE(object, state->ndarray))
         return foreign_by_buffer(state, object, what, foreign);
+    int exchanged = pm_foreign_exchange(state, object, what, foreign);
+    if (exchanged)
+        return exchanged;
     PyObject *dict = PyObject_GetAttr(object, state->s_cuda_array_interface);
     if (dict) {
         int found = foreign_by_interface(state, object, dict, what, foreign);

@@ -62,6 +62,7 @@ module_exec(PyObject *module)
         {&state->s_array_interface, "__array_interface__"},
         {&state->s_cuda_array_interface, "__cuda_array_interface__"},
         {&state->s_dlpack, "__dlpack__"},
+        {&state->s_dlpack_c_exchange_api, "__dlpack_c_exchange_api__"},
         {&state->s_dlpack_device, "__dlpack_device__"},
         {&state->s_stream, "stream"},
     };
@@ -125,7 +126,9 @@ module_clear(PyObject *module)
     Py_CLEAR(state->generic);
     Py_CLEAR(state->s_array_interface);
     Py_CLEAR(state->s_cuda_array_interface);
+    pm_exchange_clear(state);
     Py_CLEAR(state->s_dlpack);
+    Py_CLEAR(state->s_dlpack_c_exchange_api);
     Py_CLEAR(state->s_dlpack_device);
     Py_CLEAR(state->s_stream);
     return 0;

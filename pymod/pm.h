@@ -27,6 +27,9 @@
 typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t nargsf,
                                    PyObject *kwnames);
 
+struct exchange_api;
+#define PM_N_EXCHANGE 8
+
 struct pm_state {
     PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *intrinsic_type,
         *dtype_type;
@@ -53,6 +56,13 @@ struct pm_state {
     } numpy_types[PM_N_NUMPY_TYPES];
     PyTypeObject *ndarray, *generic;
 
+    uint32_t n_exchange; /* types seen so far; the table is a ring */
+    struct pm_exchange {
+        PyTypeObject *type;
+        const struct exchange_api *api; /* NULL: the type has none */
+    } exchange[PM_N_EXCHANGE];
+
+    PyObject *s_dlpack_c_exchange_api;
     PyObject *s_array_interface, *s_cuda_array_interface, *s_dlpack, *s_dlpack_device, *s_stream;
 };
 
@@ -193,6 +203,28 @@ int pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
 void pm_foreign_release(struct pm_foreign *foreign);
 int pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
                       struct pm_foreign *foreign);
+/* By the C interface of the object's type: exchange.c */
+int pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
+                        struct pm_foreign *foreign);
+void pm_exchange_clear(struct pm_state *state);
+
+/* DLPack's tensor, as its binary interface lays it out. */
+enum pm_dl_device { PM_DL_CPU = 1, PM_DL_CUDA = 2, PM_DL_CUDA_HOST = 3, PM_DL_CUDA_MANAGED = 13 };
+struct pm_dl_tensor {
+    void *data;
+    int32_t device_type, device_id;
+    int32_t n_dims;
+    uint8_t code, bits;
+    uint16_t lanes;
+    int64_t *shape;
+    int64_t *strides; /* in elements; NULL: C order */
+    uint64_t byte_offset;
+};
+int pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor,
+                           const char *what, struct pm_foreign *foreign);
+int pm_foreign_fail_kind(struct pm_state *state, const char *what, int kind);
+/* What holds for every protocol: rank, alignment, layout. */
+int pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign);
 
 /* Frees an array's memory, at once or when the kernels in flight are over: release.c */
 void pm_release(struct pm_state *state, struct rt_device *dev, uint64_t address, uint64_t size_B);
@@ -253,7 +285,7 @@ struct pm_kernel {
     struct {
         struct ir_argtype *args;
         uint32_t n;
-    } *declared;
+    } * declared;
     uint32_t n_declared;
     struct pm_reading *readings[PM_N_READINGS]; /* [0] is the current one */
     struct pm_launcher

@@ -1,0 +1,93 @@
+/* exchange: tensors of types that carry DLPack's C exchange interface (torch 2.10 and later).
+ *
+ * The type's `__dlpack_c_exchange_api__` is a table of C functions; one of them fills a DLTensor that
+ * is borrowed for the call, without a Python object made on the way. Looked up once per type: the
+ * last few types are remembered, also those without the interface. The producer's current stream is
+ * asked for, so that its work is over before the kernel reads. Source: DLPack 1.2, dlpack.h. */
+#include "pymod/pm.h"
+
+struct exchange_header {
+    uint32_t major, minor;
+    struct exchange_header *older;
+};
+
+struct exchange_api {
+    struct exchange_header header;
+    void (*allocate)(void);
+    void (*managed_from_object)(void);
+    void (*managed_to_object)(void);
+    int (*tensor_from_object)(void *object, struct pm_dl_tensor *out); /* may be NULL */
+    int (*current_stream)(int32_t device_type, int32_t device_id, void **out);
+};
+
+/* The interface of a type, or NULL. Never an exception. */
+static const struct exchange_api *
+exchange_of_type(struct pm_state *state, PyTypeObject *type)
+{
+    PyObject *capsule = PyObject_GetAttr((PyObject *)type, state->s_dlpack_c_exchange_api);
+    const struct exchange_header *header =
+        capsule ? PyCapsule_GetPointer(capsule, "dlpack_exchange_api") : NULL;
+    PyErr_Clear();
+    Py_XDECREF(capsule); /* the table is static data of the library */
+    while (header && header->major > 1)
+        header = header->older;
+    const struct exchange_api *api = (const struct exchange_api *)header;
+    return api && header->major == 1 && api->tensor_from_object && api->current_stream ? api : NULL;
+}
+
+static const struct exchange_api *
+exchange_get(struct pm_state *state, PyTypeObject *type)
+{
+    struct pm_exchange *known = state->exchange;
+    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
+        if (known[i].type == type)
+            return known[i].api;
+    struct pm_exchange *slot = &known[state->n_exchange++ % PM_N_EXCHANGE];
+    Py_XDECREF((PyObject *)slot->type);
+    slot->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    slot->api = exchange_of_type(state, type);
+    return slot->api;
+}
+
+/* The producer's own exception, or one in its place. */
+static int
+exchange_fail(struct pm_state *state, const char *what)
+{
+    char message[200];
+    PyOS_snprintf(message, sizeof message, "%.120s: its DLPack exchange interface failed", what);
+    if (!PyErr_Occurred())
+        pm_fail(state, BAD_ARRAY, message);
+    return -1;
+}
+
+int
+pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
+                    struct pm_foreign *foreign)
+{
+    const struct exchange_api *api = exchange_get(state, Py_TYPE(object));
+    if (!api)
+        return 0;
+    struct pm_dl_tensor tensor = {0};
+    if (api->tensor_from_object(object, &tensor) != 0)
+        return exchange_fail(state, what);
+    bool on_device = tensor.device_type == PM_DL_CUDA || tensor.device_type == PM_DL_CUDA_MANAGED;
+    if (!on_device && tensor.device_type != PM_DL_CPU && tensor.device_type != PM_DL_CUDA_HOST)
+        return pm_foreign_fail_kind(state, what, tensor.device_type);
+    foreign->owner = Py_NewRef(object);
+    foreign->on_host = !on_device;
+    if (on_device) {
+        void *stream = NULL;
+        if (api->current_stream(tensor.device_type, tensor.device_id, &stream) != 0)
+            return exchange_fail(state, what);
+        foreign->has_stream = true;
+        foreign->stream = (rt_stream)(uintptr_t)stream;
+    }
+    return pm_foreign_read_dlpack(state, &tensor, what, foreign);
+}
+
+void
+pm_exchange_clear(struct pm_state *state)
+{
+    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
+        Py_CLEAR(state->exchange[i].type);
+}
