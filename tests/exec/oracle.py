@@ -66,12 +66,13 @@ def int_to_float(value: int, kind: str) -> float:
 
 
 class Num:
-    """A typed number. Immutable."""
+    """A typed number. Immutable. `product` has the factors where it is the value of `p * q`."""
 
-    __slots__ = ("kind", "value")
+    __slots__ = ("kind", "product", "value")
 
     def __init__(self, kind: str, value):
         self.kind = kind
+        self.product: tuple[float, float] | None = None
         if is_float(kind):
             self.value = round_float(value, kind)
         elif kind == "bool":
@@ -267,16 +268,32 @@ def min_max(op: str, *args: Num) -> Num:
     return convert(best, kind)
 
 
-def binary(op: str, a: Num, b: Num) -> Num:
-    """`a op b`."""
+def contracted(op: str, a: Num, b: Num, kind: str) -> Num | None:
+    """a + b or a - b with a product of exactly the result's type: one rounding, the left one first."""
+    sign = -1.0 if op == "-" else 1.0
+    if a.product and a.kind == kind:
+        return Num(kind, fma(*a.product, sign * convert(b, kind).value, kind))
+    if b.product and b.kind == kind:
+        p, q = b.product
+        return Num(kind, fma(sign * p, q, convert(a, kind).value, kind))
+    return None
+
+
+def binary(op: str, a: Num, b: Num, contract: bool = False) -> Num:
+    """`a op b`; `contract` with fma."""
     kind = result_type(op, a.kind, b.kind)
     if op in ("<", "<=", ">", ">=", "==", "!="):
         return compare(op, a, b)
     if op in ("min", "max"):
         return min_max(op, a, b)
     if is_float(kind):
+        fused = contracted(op, a, b, kind) if contract and op in ("+", "-") else None
+        if fused:
+            return fused
         a, b = convert(a, kind), convert(b, kind)
-        return Num(kind, float_op(op, a.value, b.value, kind))
+        result = Num(kind, float_op(op, a.value, b.value, kind))
+        result.product = (a.value, b.value) if op == "*" else None
+        return result
     if op in ("<<", ">>", "**"):
         return Num(kind, int_op(op, int(a.value), int(b.value), kind))
     if kind == "bool":
@@ -301,14 +318,19 @@ def unary(op: str, a: Num) -> Num:
 
 def fma(a: float, b: float, c: float, kind: str = "float") -> float:
     """a * b + c of floats of one type, rounded once."""
-    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+    if not (math.isfinite(a) and math.isfinite(b)):
         return float_op("+", float_op("*", a, b, kind), c, kind)
+    if not math.isfinite(c):
+        return c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         return float_op("+", math.copysign(0.0, a) * math.copysign(0.0, b) if a * b == 0 else a * b,
                         c, kind)  # fmt: skip
     if kind != "float32":
-        return exact.numerator / exact.denominator
+        try:
+            return exact.numerator / exact.denominator
+        except OverflowError:
+            return math.inf if exact > 0 else -math.inf
     # Round to odd in double, then once to single.
     near = exact.numerator / exact.denominator
     if Fraction(near) != exact:

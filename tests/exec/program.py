@@ -194,7 +194,8 @@ class Return(Exception):
 class Program:
     """The statements of a kernel, run over arrays that are lists of Num with a dtype."""
 
-    def __init__(self, source: str, arrays: dict[str, str], names: Types):
+    def __init__(self, source: str, arrays: dict[str, str], names: Types, contract: bool = False):
+        self.contract = contract
         *functions, kernel = ast.parse(source).body
         self.functions = {function.name: function for function in functions}
         self.body = kernel.body
@@ -230,7 +231,7 @@ class Program:
                 return self.get(name, self.expression(node.slice))
             case ast.BinOp():
                 a, b = self.expression(node.left), self.expression(node.right)
-                return binary(OPERATORS[type(node.op)], a, b)
+                return binary(OPERATORS[type(node.op)], a, b, self.contract)
             case ast.UnaryOp():
                 return unary(UNARY[type(node.op)], self.expression(node.operand))
             case ast.Compare():

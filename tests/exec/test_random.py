@@ -218,13 +218,16 @@ def compare(
     n_results: int,
     data: dict[str, list],
     functions: Sequence[str] = (),
+    contract: bool = False,
 ) -> None:
     helpers = "".join(line + "\n" for line in functions)
     source = helpers + "def program():\n" + "\n".join(lines) + "\n"
     dtypes = {**arrays, "z": z, "n": "int32"}
     kinds = []
     try:
-        program = Program(source.replace("out[", "o["), {**dtypes, "o": "float64"}, {"i": "int"})
+        program = Program(
+            source.replace("out[", "o["), {**dtypes, "o": "float64"}, {"i": "int"}, contract
+        )
         kinds = result_kinds(program, n_results)
     except NoResult:
         assume(False)
@@ -245,7 +248,12 @@ def compare(
     stored = np.zeros(ROWS, z)
     try:
         kit.launch(
-            kit.kernel(text, fma=False), ROWS, *inputs, stored, np.array(n, "int32"), *outs.values()
+            kit.kernel(text, fma=contract),
+            ROWS,
+            *inputs,
+            stored,
+            np.array(n, "int32"),
+            *outs.values(),
         )
     except gpu.TypingError as error:
         # A constant that the oracle's types allow, but no bit pattern of its partner holds.
@@ -287,6 +295,12 @@ def run_row(program: Program, lists: dict, i: int, n_results: int) -> None:
 @given(problems(False))
 def test_expressions(problem):
     compare(*problem)
+
+
+@given(problems(False))
+def test_contracted_expressions(problem):
+    """With fma, whose rule looks at the program alone."""
+    compare(*problem, contract=True)
 
 
 @given(problems(True))
