@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import TYPES, NoResult, Num, is_float
 from program import Program
+from test_operators import fetch, probe, store
 
 DTYPES = ("bool", "int8", "int32", "int64", "uint8", "uint32", "uint64", "float32", "float64")
 BINARY = (
@@ -239,9 +240,10 @@ def compare(
     for line in lines[:-n_results]:
         text += line + "\n"
     for k, line in enumerate(lines[-n_results:]):
-        text += f"    {array_of(kinds[k])}[{k}, i] = {line.split(' = ', 1)[1]}\n"
+        value = line.split(" = ", 1)[1]
+        text += "\n".join(store(kinds[k], 2 * k, value)) + "\n"
     outs = {
-        a: np.zeros((n_results, ROWS), t)
+        a: np.zeros((2 * n_results, ROWS), t)
         for a, t in (("s", "int64"), ("u", "uint64"), ("f", "float64"))
     }
     inputs = [np.array(data[a], t) for a, t in arrays.items()]
@@ -264,17 +266,15 @@ def compare(
         lists |= {"z": np.zeros(ROWS, z).tolist(), "n": n, "o": [0] * n_results}
         run_row(program, lists, i, n_results)
         for k, kind in enumerate(kinds):
-            got = outs[array_of(kind)][k, i]
-            assert kit.same(got, program.results[k]), (
-                f"row {i}, result {k}: {got!r}, expected {program.results[k]} in\n{text}"
-            )
+            got, probed = fetch(kind, *outs.values())[2 * k : 2 * k + 2, i]
+            expected = program.results[k]
+            what = f"row {i}, result {k}"
+            assert kit.same(got, expected), f"{what}: {got!r}, expected {expected} in\n{text}"
+            shown = probe(expected)
+            assert kit.same(probed, shown), f"type of {what}: {probed!r}, not {shown} in\n{text}"
         assert kit.same(stored[i], Num(z, lists["z"][i])), (
             f"z[{i}]: {stored[i]!r}, expected {lists['z'][i]!r} in\n{text}"
         )
-
-
-def array_of(kind: str) -> str:
-    return "f" if is_float(kind) else "u" if kind == "uint64" else "s"
 
 
 def result_kinds(program: Program, n_results: int) -> list[str]:
