@@ -21,7 +21,15 @@
  *
  * in assembly, because the back end narrows a plain 32-bit subtraction again.
  *
- * Lost alternatives: doing either in lowering or emission, which InstCombine undoes. */
+ * Zeros of min and max. The back end turns
+ *
+ *     select (fcmp olt %x, 0.0), %x, 0.0
+ *
+ * into min.f32, which orders the zeros: for -0.0 it gives -0.0, the selection 0.0. It matches equal
+ * constants only, so where the two differ the comparison gets the other zero, to which it is equal.
+ *
+ * Lost alternatives: doing any of it in lowering or emission, which InstCombine undoes. */
+#include <math.h>
 #include <string.h>
 
 #include "codegen/internal.h"
@@ -75,6 +83,59 @@ mend_is_abs(LLVMValueRef call)
     return strcmp(name, "llvm.abs.i16") == 0;
 }
 
+static bool
+mend_is_zero(LLVMValueRef value, bool *negative_out)
+{
+    LLVMBool loses;
+    if (!LLVMIsAConstantFP(value))
+        return false;
+    double number = LLVMConstRealGetDouble(value, &loses);
+    *negative_out = signbit(number) != 0;
+    return number == 0;
+}
+
+/* Whether a comparison is `less`, and whether equal operands satisfy it; false for others. */
+static bool
+mend_is_order(LLVMRealPredicate predicate, bool *less_out, bool *or_equal_out)
+{
+    bool less = predicate == LLVMRealOLT || predicate == LLVMRealULT || predicate == LLVMRealOLE ||
+                predicate == LLVMRealULE;
+    bool greater = predicate == LLVMRealOGT || predicate == LLVMRealUGT ||
+                   predicate == LLVMRealOGE || predicate == LLVMRealUGE;
+    *less_out = less;
+    *or_equal_out = predicate == LLVMRealOLE || predicate == LLVMRealULE ||
+                    predicate == LLVMRealOGE || predicate == LLVMRealUGE;
+    return less || greater;
+}
+
+/* A selection between %x and a zero by their order, which min or max would not give the same zero. */
+static void
+mend_zero(LLVMBuilderRef builder, LLVMValueRef select)
+{
+    LLVMValueRef compare = LLVMGetOperand(select, 0);
+    if (!LLVMIsAFCmpInst(compare))
+        return;
+    LLVMValueRef x = LLVMGetOperand(compare, 0), zero = LLVMGetOperand(compare, 1);
+    bool negative, less, or_equal;
+    if (!mend_is_zero(zero, &negative) ||
+        !mend_is_order(LLVMGetFCmpPredicate(compare), &less, &or_equal))
+        return;
+    bool x_if_true = LLVMGetOperand(select, 1) == x && LLVMGetOperand(select, 2) == zero;
+    bool x_if_false = LLVMGetOperand(select, 2) == x && LLVMGetOperand(select, 1) == zero;
+    if (!x_if_true && !x_if_false)
+        return;
+    bool is_min = less == x_if_true;
+    bool equal_gives_x = or_equal == x_if_true;
+    /* Of unequal zeros min gives the negative one, max the positive one. */
+    bool zero_loses = negative != is_min;
+    if (equal_gives_x == zero_loses)
+        return;
+    LLVMPositionBuilderBefore(builder, select);
+    LLVMValueRef other = LLVMConstReal(LLVMTypeOf(zero), negative ? 0.0 : -0.0);
+    LLVMSetOperand(select, 0,
+                   LLVMBuildFCmp(builder, LLVMGetFCmpPredicate(compare), x, other, ""));
+}
+
 static void
 mend_insn(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef insn)
 {
@@ -82,6 +143,7 @@ mend_insn(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef insn)
     switch (LLVMGetInstructionOpcode(insn)) {
     case LLVMShl:
     case LLVMLShr: mend_shift(builder, insn); break;
+    case LLVMSelect: mend_zero(builder, insn); break;
     case LLVMSub:
         if (LLVMTypeOf(insn) == i16 && LLVMIsNull(LLVMGetOperand(insn, 0)))
             mend_narrow(e, builder, insn, LLVMGetOperand(insn, 1), "neg.s32 $0, $1;");

@@ -230,6 +230,21 @@ arith_ipow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
     return lower_scalar(l, type, r);
 }
 
+/* Whether the exponent is a whole constant of the program from -8 to 8, written as an int or a float. */
+static bool
+arith_small_exponent(const struct lower *l, ir_ref b_py, int64_t *k_out)
+{
+    const struct ir_insn *insn = ir_insn(l->from, b_py);
+    if (insn->op == IR_CONST && ir_const_info(l->py, insn->imm)->kind == IR_C_FLOAT) {
+        double k = ir_const_info(l->py, insn->imm)->f;
+        if (!(k >= -8 && k <= 8) || k != (double)(int64_t)k)
+            return false;
+        *k_out = (int64_t)k;
+        return true;
+    }
+    return ir_program_int(l->py, l->from, b_py, k_out) && *k_out >= -8 && *k_out <= 8;
+}
+
 struct lower_value
 lower_pow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
 {
@@ -238,7 +253,7 @@ lower_pow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
     ir_type machine = lower_machine(type);
     ir_ref a = lower_get_as(l, a_py, type);
     int64_t k;
-    if (!ir_program_int(l->py, l->from, b_py, &k) || k < -8 || k > 8) {
+    if (!arith_small_exponent(l, b_py, &k)) {
         ir_ref b = lower_get_as(l, b_py, type);
         return lower_scalar(l, type, lower_intrin2(l, IR_INTRIN_POW, a, b));
     }
