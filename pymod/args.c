@@ -120,23 +120,42 @@ arg_check_device(struct pm_kernel *kernel, const struct pm_reading *reading, uin
                                            kernel->name_utf8, where, here);
 }
 
+/* Whether the device sees this memory; the error names both. */
+static bool
+arg_check_ordinal(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
+                  uint32_t index, int ordinal)
+{
+    const struct rt_info *info = rt_device_info(dev);
+    if (info->kind == RT_CUDA && info->ordinal == ordinal)
+        return true;
+    char where[24];
+    PyOS_snprintf(where, sizeof where, "cuda:%d", ordinal);
+    return arg_check_device(kernel, reading, index, dev, where);
+}
+
 static int
 arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
                 uint32_t index, PyObject *value, struct pm_arg *arg)
 {
-    char what[160], where[24];
-    PyOS_snprintf(what, sizeof what, "argument '%.60s' of %.60s", arg_name(reading, index),
-                  kernel->name_utf8);
     struct pm_foreign *foreign = malloc(sizeof *foreign);
     if (!foreign) {
         PyErr_NoMemory();
         return -1;
     }
-    int found = pm_foreign_get(kernel->state, value, what, foreign);
-    if (found == 1 && !foreign->on_host) {
-        PyOS_snprintf(where, sizeof where, "cuda:%d", foreign->ordinal);
-        found = arg_check_device(kernel, reading, index, dev, where) ? 1 : -1;
+    memset(foreign, 0, sizeof *foreign);
+    /* The fast way first, which has no time to make up the name that errors want. */
+    int found = pm_foreign_exchange(kernel->state, value, "", foreign);
+    if (found != 1) {
+        char what[160];
+        PyErr_Clear();
+        pm_foreign_release(foreign);
+        PyOS_snprintf(what, sizeof what, "argument '%.60s' of %.60s", arg_name(reading, index),
+                      kernel->name_utf8);
+        found = pm_foreign_get(kernel->state, value, what, foreign);
     }
+    if (found == 1 && !foreign->on_host &&
+        !arg_check_ordinal(kernel, reading, dev, index, foreign->ordinal))
+        found = -1;
     if (found != 1) {
         pm_foreign_release(foreign);
         free(foreign);
