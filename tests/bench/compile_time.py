@@ -2,16 +2,13 @@
 
 Needs no GPU. Prints milliseconds for saxpy: the first compilation of the process, and the median of
 later ones, each of a function that was never seen before. `llvm` and `ptx` are LLVM's own time: its
-passes and its code generation. With a GPU, also the first call of a first kernel and of later ones
-once a context exists, beside the driver's own time to load the same PTX.
+passes and its code generation.
 """
 
 import statistics
 import sys
-import time
 
 import gpu
-import numpy as np
 
 SOURCE = """
 def saxpy(n, a, x, y):
@@ -39,18 +36,6 @@ def main() -> None:
     show("first", fresh(0).compile_times(SIGNATURE, arch))
     rounds = [fresh(n).compile_times(SIGNATURE, arch) for n in range(1, ROUNDS)]
     show("warm ", {stage: statistics.median(r[stage] for r in rounds) for stage in rounds[0]})
-    if not gpu.is_available():
-        return
-    x, y = gpu.to_device(np.ones(1024, np.float32)), gpu.to_device(np.ones(1024, np.float32))
-    gpu.synchronize()
-    calls = []
-    for n in range(ROUNDS, ROUNDS + 21):
-        kernel = fresh(n)
-        start = time.perf_counter()
-        kernel[4, 256](1024, 2.0, x, y)
-        gpu.synchronize()
-        calls.append((time.perf_counter() - start) * 1e3)
-    print(f"first call on the GPU: {calls[0]:.2f} ms, later kernels {statistics.median(calls[1:]):.2f} ms")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,9 @@ def main() -> None:
         for name, call in cases.items():
             spent[name].append(burst(call))
     base, python = statistics.median(floors), statistics.median(loop)
-    print(f"C loop over cuLaunchKernel: {base:.2f} us; the bench's own empty Python call: {python:.2f} us")
+    print(
+        f"C loop over cuLaunchKernel: {base:.2f} us; the bench's own empty Python call: {python:.2f} us"
+    )
     for name, times in spent.items():
         us = statistics.median(times)
         print(f"{name}: {us:.2f} us, {us / base:.2f} x the C loop")
