@@ -132,8 +132,7 @@ mend_zero(LLVMBuilderRef builder, LLVMValueRef select)
         return;
     LLVMPositionBuilderBefore(builder, select);
     LLVMValueRef other = LLVMConstReal(LLVMTypeOf(zero), negative ? 0.0 : -0.0);
-    LLVMSetOperand(select, 0,
-                   LLVMBuildFCmp(builder, LLVMGetFCmpPredicate(compare), x, other, ""));
+    LLVMSetOperand(select, 0, LLVMBuildFCmp(builder, LLVMGetFCmpPredicate(compare), x, other, ""));
 }
 
 static void

@@ -239,18 +239,10 @@ infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
     const struct ir_insn *insn = ir_insn(instance->func, ref);
     struct ir_cell cell = {0};
     switch (insn->op) {
-    case IR_JUMP:
-        infer_open_edge(in, instance, insn->block, 0);
-        return;
-    case IR_BR:
-        infer_branch(in, instance, ref);
-        return;
-    case IR_RET:
-        infer_return(in, instance, ref);
-        return;
-    case IR_PHI:
-        infer_phi(in, instance, ref, &cell);
-        break;
+    case IR_JUMP: infer_open_edge(in, instance, insn->block, 0); return;
+    case IR_BR: infer_branch(in, instance, ref); return;
+    case IR_RET: infer_return(in, instance, ref); return;
+    case IR_PHI: infer_phi(in, instance, ref, &cell); break;
     default:
         if (!infer_rule(in, instance, ref, &cell))
             cell = (struct ir_cell){0};
@@ -285,8 +277,10 @@ infer_ask(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const o
         *slot = in->answers.len;
         sp_vec_push(arena, &in->answers, (struct infer_answer){0});
         answer = &in->answers.data[*slot];
-        answer->question = (struct ir_question){
-            .kind = IR_Q_ATTR, .object = object, .name = name, .where = *infer_src(in, instance, ref)};
+        answer->question = (struct ir_question){.kind = IR_Q_ATTR,
+                                                .object = object,
+                                                .name = name,
+                                                .where = *infer_src(in, instance, ref)};
     }
     struct infer_answer *answer = &in->answers.data[*slot];
     *answer_out = &answer->question;
@@ -341,21 +335,21 @@ infer_kernel_args(struct infer *in, const struct ir_func *kernel, struct ir_cell
         if (arg->kind == IR_ARG_OBJECT) {
             struct ir_question *q = &questions[k++];
             if (!q->answer && q->diag.code == SP_OK)
-                sp_diag_set(&q->diag, SP_E_CALL_ARGUMENT, NULL, kernel->params[i].name, kernel->name,
-                            "this object cannot be used in a kernel");
+                sp_diag_set(&q->diag, SP_E_CALL_ARGUMENT, NULL, kernel->params[i].name,
+                            kernel->name, "this object cannot be used in a kernel");
             if (!q->answer) {
                 *in->ctx->diag = q->diag;
                 return false;
             }
             cells[i] = infer_constant(in, q->answer);
         } else if (arg->kind == IR_ARG_ARRAY) {
-            cells[i] = infer_typed(ir_type_intern(
-                in->module, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
-                                                   .dtype = arg->dtype,
-                                                   .rank = arg->rank,
-                                                   .layout = arg->layout,
-                                                   .align_log2 = arg->align_log2,
-                                                   .read_only = arg->read_only}));
+            cells[i] = infer_typed(
+                ir_type_intern(in->module, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
+                                                                  .dtype = arg->dtype,
+                                                                  .rank = arg->rank,
+                                                                  .layout = arg->layout,
+                                                                  .align_log2 = arg->align_log2,
+                                                                  .read_only = arg->read_only}));
         } else {
             cells[i] = infer_typed(ir_argument_scalar(arg->dtype));
         }

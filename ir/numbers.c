@@ -215,10 +215,8 @@ ir_type_join(struct ir_module *module, ir_type a, ir_type b)
     if (info_a.kind != info_b.kind)
         return IR_T_CONFLICT;
     switch ((enum ir_kind)info_a.kind) {
-    case IR_KIND_TUPLE:
-        return numbers_join_tuples(module, &info_a, &info_b);
-    case IR_KIND_ARRAY:
-        return numbers_join_arrays(module, &info_a, &info_b);
+    case IR_KIND_TUPLE: return numbers_join_tuples(module, &info_a, &info_b);
+    case IR_KIND_ARRAY: return numbers_join_arrays(module, &info_a, &info_b);
     case IR_KIND_RANGE:
         if (info_a.step_sign != info_b.step_sign)
             info_a.step_sign = 0;
@@ -230,8 +228,7 @@ ir_type_join(struct ir_module *module, ir_type a, ir_type b)
         return ir_type_intern(
             module, &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &over});
     }
-    default:
-        return IR_T_CONFLICT; /* objects meet only themselves */
+    default: return IR_T_CONFLICT; /* objects meet only themselves */
     }
 }
 

@@ -276,9 +276,7 @@ static PyGetSetDef kernel_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 #define KERNEL_TEXT(name, function, doc)                                                           \
-    {                                                                                              \
-        name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc             \
-    }
+    {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
 static PyMethodDef kernel_methods[] = {
     KERNEL_TEXT(
         "forall", kernel_forall,

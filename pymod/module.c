@@ -149,9 +149,7 @@ module_free(void *module)
 }
 
 #define MODULE_KEYWORDS(name, function, doc)                                                       \
-    {                                                                                              \
-        name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc             \
-    }
+    {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
 static PyMethodDef module_methods[] = {
     MODULE_KEYWORDS("empty", pm_empty,
                     "empty(shape, dtype=float64, order='C'): an array with undefined contents."),

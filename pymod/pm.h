@@ -285,7 +285,7 @@ struct pm_kernel {
     struct {
         struct ir_argtype *args;
         uint32_t n;
-    } * declared;
+    } *declared;
     uint32_t n_declared;
     struct pm_reading *readings[PM_N_READINGS]; /* [0] is the current one */
     struct pm_launcher

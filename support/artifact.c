@@ -57,10 +57,12 @@ fault_print_shape(const struct sp_fault *fault, struct sp_str *out)
 }
 
 void
-sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault, struct sp_diag *diag)
+sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
+                 struct sp_diag *diag)
 {
     if (fault->site >= artifact->n_sites) {
-        sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "a kernel raised an error at an unknown place");
+        sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL,
+                    "a kernel raised an error at an unknown place");
         return;
     }
     const struct sp_fault_site *site = &artifact->sites[fault->site];
@@ -74,7 +76,7 @@ sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault, 
     } else {
         sp_diag_set(diag, site->code, &site->where, (long long)fault->values[0]);
     }
-    sp_diag_note(diag, NULL, "raised by thread (%u, %u, %u) of block (%u, %u, %u)", fault->thread[0],
-                 fault->thread[1], fault->thread[2], fault->block[0], fault->block[1],
-                 fault->block[2]);
+    sp_diag_note(diag, NULL, "raised by thread (%u, %u, %u) of block (%u, %u, %u)",
+                 fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
+                 fault->block[1], fault->block[2]);
 }

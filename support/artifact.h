@@ -86,9 +86,9 @@ struct artifact {
     uint32_t shared_B;    /* static shared memory */
     uint32_t max_threads; /* of a block by launch bounds; 0: the device's own limit */
 
-    uint32_t facts;        /* which facts it was specialised on; 0: none */
-    struct sp_digest key;  /* content key for caches */
-    char *ir, *llvm;       /* texts of the stages when they were asked for, else NULL */
+    uint32_t facts;       /* which facts it was specialised on; 0: none */
+    struct sp_digest key; /* content key for caches */
+    char *ir, *llvm;      /* texts of the stages when they were asked for, else NULL */
 
     uint32_t shares; /* owners; counted atomically */
 };

@@ -68,11 +68,12 @@ void sp_diag_copy(struct sp_diag *to, const struct sp_diag *from);
 
 /* The whole text for people: place, source line and caret when the file can be read, reason, hint,
  * notes. `source_line` overrides reading the file (a callback for interactive sources), may be NULL. */
-typedef bool (*sp_source_line_fn)(void *context, const char *file, int32_t line, struct sp_str *out);
+typedef bool (*sp_source_line_fn)(void *context, const char *file, int32_t line,
+                                  struct sp_str *out);
 void sp_diag_print(const struct sp_diag *diag, sp_source_line_fn source_line, void *context,
                    struct sp_str *out);
 
-const char *sp_error_name(enum sp_error code);   /* "RANK_MISMATCH" */
+const char *sp_error_name(enum sp_error code); /* "RANK_MISMATCH" */
 const char *sp_error_format(enum sp_error code);
 enum sp_error_class sp_error_class(enum sp_error code);
 const char *sp_error_class_name(enum sp_error_class c);    /* "TypingError" */

@@ -86,7 +86,8 @@ sp_map_intern(struct sp_map *map, struct sp_arena *arena, const void *key, size_
     struct sp_map_slot *slot = map_slot(map, key, len, hash);
     *is_new = !slot->key;
     if (*is_new) {
-        *slot = (struct sp_map_slot){.key = sp_arena_copy(arena, key, len), .len = (uint32_t)len, .hash = hash};
+        *slot = (struct sp_map_slot){
+            .key = sp_arena_copy(arena, key, len), .len = (uint32_t)len, .hash = hash};
         map->len++;
     }
     return &slot->value;

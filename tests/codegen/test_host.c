@@ -239,14 +239,8 @@ CASE(choose, a & 1 ? b : c)
 CASE(sin64, of_f64(sin(as_f64(a))))
 CASE(pow32, of_f32(powf(as_f32(a), as_f32(b))))
 
-#define INT_ROW(name, w, ok)                                                                       \
-    {                                                                                              \
-#name " i" #w, {"i" #w, "i" #w }, "i" #w, name##w, ok                                      \
-    }
-#define ICMP_ROW(name, w)                                                                          \
-    {                                                                                              \
-        "icmp i1 " #name, {"i" #w, "i" #w}, "i1", name##w, NULL                                    \
-    }
+#define INT_ROW(name, w, ok) {#name " i" #w, {"i" #w, "i" #w}, "i" #w, name##w, ok}
+#define ICMP_ROW(name, w) {"icmp i1 " #name, {"i" #w, "i" #w}, "i1", name##w, NULL}
 #define INT_ROWS(w)                                                                                \
     INT_ROW(add, w, NULL), INT_ROW(sub, w, NULL), INT_ROW(mul, w, NULL),                           \
         INT_ROW(sdiv, w, divides##w), INT_ROW(udiv, w, divides##w), INT_ROW(srem, w, divides##w),  \
@@ -266,18 +260,9 @@ CASE(pow32, of_f32(powf(as_f32(a), as_f32(b))))
     {                                                                                              \
         "fptoui.sat i" #w, {"f32"}, "i" #w, fptoui32_##w, NULL                                     \
     }
-#define F2_ROW(name, w)                                                                            \
-    {                                                                                              \
-#name " f" #w, {"f" #w, "f" #w }, "f" #w, name##w, NULL                                    \
-    }
-#define F1_ROW(name, w)                                                                            \
-    {                                                                                              \
-#name " f" #w, {"f" #w }, "f" #w, name##w, NULL                                            \
-    }
-#define FCMP_ROW(name, w)                                                                          \
-    {                                                                                              \
-        "fcmp i1 " #name, {"f" #w, "f" #w}, "i1", name##w, NULL                                    \
-    }
+#define F2_ROW(name, w) {#name " f" #w, {"f" #w, "f" #w}, "f" #w, name##w, NULL}
+#define F1_ROW(name, w) {#name " f" #w, {"f" #w}, "f" #w, name##w, NULL}
+#define FCMP_ROW(name, w) {"fcmp i1 " #name, {"f" #w, "f" #w}, "i1", name##w, NULL}
 #define FLOAT_ROWS(w)                                                                              \
     F2_ROW(fadd, w), F2_ROW(fsub, w), F2_ROW(fmul, w), F2_ROW(fdiv, w), F1_ROW(fneg, w),           \
         {"fma f" #w, {"f" #w, "f" #w, "f" #w}, "f" #w, fma##w, NULL}, F1_ROW(fsqrt, w),            \

@@ -239,10 +239,12 @@ reading_ask(PyObject *self, PyObject *args)
     const struct ir_oracle *ops = fe_oracle_ops(oracle);
     struct ir_question object_q = {.kind = IR_Q_OBJECT, .host = object};
     struct ir_question attr_q = {.kind = IR_Q_ATTR, .name = name};
-    Py_BEGIN_ALLOW_THREADS ops->answer(ops->context, fork, &object_q, 1);
+    Py_BEGIN_ALLOW_THREADS
+    ops->answer(ops->context, fork, &object_q, 1);
     attr_q.object = object_q.answer;
     ops->answer(ops->context, fork, &attr_q, 1);
-    Py_END_ALLOW_THREADS struct sp_str text;
+    Py_END_ALLOW_THREADS
+    struct sp_str text;
     sp_str_init(&text);
     if (attr_q.answer)
         ir_const_print(fork, attr_q.answer, &text);

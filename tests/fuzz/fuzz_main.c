@@ -58,8 +58,8 @@ save_crash(int signal_number)
         fwrite(input.bytes, 1, input.size_B, file);
         fclose(file);
     }
-    fprintf(stderr, "signal %d with seed %llu, run %llu; input of %zu bytes is in %s\n", signal_number,
-            seed_number, run_number, input.size_B, name);
+    fprintf(stderr, "signal %d with seed %llu, run %llu; input of %zu bytes is in %s\n",
+            signal_number, seed_number, run_number, input.size_B, name);
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -176,7 +176,8 @@ main(int argc, char **argv)
         make_input(seeds, n_seeds);
         run_input();
     } while (time(NULL) < end);
-    printf("seed %llu: %llu runs in %ld s, %zu seed files\n", seed_number, run_number, seconds, n_seeds);
+    printf("seed %llu: %llu runs in %ld s, %zu seed files\n", seed_number, run_number, seconds,
+           n_seeds);
     for (size_t i = 0; i < n_seeds; i++)
         free(seeds[i].bytes);
     return 0;

@@ -16,7 +16,8 @@ struct run {
 };
 
 static void
-run_start(struct run *run, const char *source, const char *signature, const struct ir_oracle *oracle)
+run_start(struct run *run, const char *source, const char *signature,
+          const struct ir_oracle *oracle)
 {
     memset(run, 0, sizeof *run);
     sp_arena_init(&run->arena);
@@ -84,37 +85,42 @@ static void
 test_numbers(void **state)
 {
     (void)state;
-    expect(KERNEL("\"x\", \"y\", \"n\"",
-                  "  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n"
-                  "  %4 = const 2.0\n  %5 = item %1, %3\n  %6 = item %2, %3\n"
-                  "  %7 = bin \"*\" %4, %5\n  %8 = bin \"/\" %7, %3\n  %9 = bin \"/\" %3, %3\n"
-                  "  %10 = bin \"+\" %6, %6\n  %11 = cmp \"<\" %5, %3\n  %12 = un \"~\" %11\n"
-                  "  %13 = un \"-\" %11\n  %14 = bin \"&\" %11, %11\n  %15 = bin \"+\" %11, %11\n" END),
-           "float32[:], uint8[:], int",
-           "  %5 item: float32\n  %6 item: int\n  %7 bin: float32\n  %8 bin: float32\n"
-           "  %9 bin: float\n  %10 bin: int\n  %11 cmp: bool\n  %12 un: bool\n  %13 un: int\n"
-           "  %14 bin: bool\n  %15 bin: int");
+    expect(
+        KERNEL(
+            "\"x\", \"y\", \"n\"",
+            "  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n"
+            "  %4 = const 2.0\n  %5 = item %1, %3\n  %6 = item %2, %3\n"
+            "  %7 = bin \"*\" %4, %5\n  %8 = bin \"/\" %7, %3\n  %9 = bin \"/\" %3, %3\n"
+            "  %10 = bin \"+\" %6, %6\n  %11 = cmp \"<\" %5, %3\n  %12 = un \"~\" %11\n"
+            "  %13 = un \"-\" %11\n  %14 = bin \"&\" %11, %11\n  %15 = bin \"+\" %11, %11\n" END),
+        "float32[:], uint8[:], int",
+        "  %5 item: float32\n  %6 item: int\n  %7 bin: float32\n  %8 bin: float32\n"
+        "  %9 bin: float\n  %10 bin: int\n  %11 cmp: bool\n  %12 un: bool\n  %13 un: int\n"
+        "  %14 bin: bool\n  %15 bin: int");
 }
 
 static void
 test_casts_make_typed_integers(void **state)
 {
     (void)state;
-    expect(KERNEL("\"n\", \"m\"",
-                  "  %1 = param 0\n  %2 = param 1\n  %3 = const dtype uint8\n  %4 = const dtype int8\n"
-                  "  %5 = call %3, %1\n  %6 = call %4, %1\n  %7 = bin \"+\" %5, %6\n"
-                  "  %8 = bin \"<<\" %5, %1\n  %9 = bin \"+\" %5, %1\n  %10 = bin \"/\" %5, %6\n" END),
-           "int32, uint64",
-           "  %1 param: int\n  %2 param: uint64\n  %5 call: uint8\n  %6 call: int8\n  %7 bin: int16\n"
-           "  %8 bin: uint8\n  %9 bin: uint8\n  %10 bin: float");
-    expect_error(KERNEL("\"n\", \"m\"",
-                        "  %1 = param 0\n  %2 = param 1\n  %4 = const dtype int8\n  %6 = call %4, %1\n"
-                        "  %7 = bin \"+\" %6, %2 !9:4-8\n" END),
-                 "int32, uint64", SP_E_MIXED_SIGNS, "int8 and uint64 have no common integer type", 9);
-    expect_error(KERNEL("\"n\"",
-                        "  %1 = param 0\n  %4 = const dtype uint8\n  %6 = call %4, %1\n  %7 = const 300\n"
-                        "  %8 = bin \"*\" %6, %7 !9:4-8\n" END),
-                 "int32", SP_E_CONSTANT_TOO_LARGE, "the constant 300 does not fit uint8", 9);
+    expect(
+        KERNEL("\"n\", \"m\"",
+               "  %1 = param 0\n  %2 = param 1\n  %3 = const dtype uint8\n  %4 = const dtype int8\n"
+               "  %5 = call %3, %1\n  %6 = call %4, %1\n  %7 = bin \"+\" %5, %6\n"
+               "  %8 = bin \"<<\" %5, %1\n  %9 = bin \"+\" %5, %1\n  %10 = bin \"/\" %5, %6\n" END),
+        "int32, uint64",
+        "  %1 param: int\n  %2 param: uint64\n  %5 call: uint8\n  %6 call: int8\n  %7 bin: int16\n"
+        "  %8 bin: uint8\n  %9 bin: uint8\n  %10 bin: float");
+    expect_error(
+        KERNEL("\"n\", \"m\"",
+               "  %1 = param 0\n  %2 = param 1\n  %4 = const dtype int8\n  %6 = call %4, %1\n"
+               "  %7 = bin \"+\" %6, %2 !9:4-8\n" END),
+        "int32, uint64", SP_E_MIXED_SIGNS, "int8 and uint64 have no common integer type", 9);
+    expect_error(
+        KERNEL("\"n\"",
+               "  %1 = param 0\n  %4 = const dtype uint8\n  %6 = call %4, %1\n  %7 = const 300\n"
+               "  %8 = bin \"*\" %6, %7 !9:4-8\n" END),
+        "int32", SP_E_CONSTANT_TOO_LARGE, "the constant 300 does not fit uint8", 9);
 }
 
 static void
@@ -134,7 +140,8 @@ static const char loop[] =
     "b0:\n  %1 = param 0\n  %2 = param 1\n  %3 = const 0.0\n  %4 = const intrin builtins.range\n"
     "  %5 = call %4, %2\n  %6 = iter %5\n  jump b1\n"
     "b1 (b0, b2):\n  %7 = phi \"s\" %3, %12\n  %8 = phi %6, %13\n  %9 = more %8\n  br %9, b2, b3\n"
-    "b2 (b1):\n  %10 = value %8\n  %11 = item %1, %10\n  %12 = bin \"+=\" %7, %11\n  %13 = next %8\n"
+    "b2 (b1):\n  %10 = value %8\n  %11 = item %1, %10\n  %12 = bin \"+=\" %7, %11\n  %13 = next "
+    "%8\n"
     "  jump b1\n"
     "b3 (b1):\n  setitem %1, %2, %7\n  %14 = const None\n  ret %14\n}\n";
 
@@ -163,10 +170,11 @@ static void
 test_errors_of_reading_count_when_reached(void **state)
 {
     (void)state;
-    expect_error("module py\nfunc @0 \"k\" (\"x\") {\n"
-                 "  error 0 NYI_CONSTRUCT \"a list cannot be used in a kernel\" !5:8-11\n"
-                 "b0:\n  %1 = param 0\n  %3 = err error(0) !5:8-11\n  %5 = const None\n  ret %5\n}\n",
-                 "int", SP_E_NYI_CONSTRUCT, "a list cannot be used in a kernel", 5);
+    expect_error(
+        "module py\nfunc @0 \"k\" (\"x\") {\n"
+        "  error 0 NYI_CONSTRUCT \"a list cannot be used in a kernel\" !5:8-11\n"
+        "b0:\n  %1 = param 0\n  %3 = err error(0) !5:8-11\n  %5 = const None\n  ret %5\n}\n",
+        "int", SP_E_NYI_CONSTRUCT, "a list cannot be used in a kernel", 5);
 }
 
 static const char device[] =
@@ -196,19 +204,21 @@ test_recursion_needs_nothing_more(void **state)
     (void)state;
     static const char fact[] =
         "module py\nfunc @0 \"k\" (\"n\") {\n"
-        "b0:\n  %1 = param 0\n  %2 = const @1\n  %3 = call %2, %1 !2:1-2\n  %4 = const None\n  ret %4\n}\n"
+        "b0:\n  %1 = param 0\n  %2 = const @1\n  %3 = call %2, %1 !2:1-2\n  %4 = const None\n  ret "
+        "%4\n}\n"
         "func @1 \"fact\" (\"n\") {\n"
         "b0:\n  %1 = param 0\n  %2 = const 2\n  %3 = cmp \"<\" %1, %2\n  br %3, b1, b2\n"
         "b1 (b0):\n  %4 = const 1\n  ret %4\n"
         "b2 (b0):\n  %5 = const @1\n  %6 = const 1\n  %7 = bin \"-\" %1, %6\n  %8 = call %5, %7\n"
         "  %9 = bin \"*\" %1, %8\n  ret %9\n}\n";
     expect(fact, "int", "  %3 call: int\n  %8 call: int");
-    expect_error("module py\nfunc @0 \"k\" (\"n\") {\n"
-                 "b0:\n  %1 = param 0\n  %2 = const @1\n  %3 = call %2, %1 !2:1-2\n  %4 = const None\n"
-                 "  ret %4\n}\n"
-                 "func @1 \"f\" (\"n\") {\n"
-                 "b0:\n  %1 = param 0\n  %5 = const @1\n  %8 = call %5, %1 !7:1-2\n  ret %8\n}\n",
-                 "int", SP_E_NEVER_RETURNS, "the recursion of 'f' never reaches a value", 2);
+    expect_error(
+        "module py\nfunc @0 \"k\" (\"n\") {\n"
+        "b0:\n  %1 = param 0\n  %2 = const @1\n  %3 = call %2, %1 !2:1-2\n  %4 = const None\n"
+        "  ret %4\n}\n"
+        "func @1 \"f\" (\"n\") {\n"
+        "b0:\n  %1 = param 0\n  %5 = const @1\n  %8 = call %5, %1 !7:1-2\n  ret %8\n}\n",
+        "int", SP_E_NEVER_RETURNS, "the recursion of 'f' never reaches a value", 2);
 }
 
 static void
@@ -217,7 +227,8 @@ test_values_are_demanded_where_types_need_them(void **state)
     (void)state;
     static const char grid[] =
         "module py\nfunc @0 \"k\" () {\n"
-        "b0:\n  %1 = const @1\n  %2 = const 1\n  %3 = const 2\n  %4 = call %1, %2\n  %5 = call %1, %3\n"
+        "b0:\n  %1 = const @1\n  %2 = const 1\n  %3 = const 2\n  %4 = call %1, %2\n  %5 = call %1, "
+        "%3\n"
         "  %6 = const None\n  ret %6\n}\n"
         "func @1 \"where\" (\"n\") {\n"
         "b0:\n  %1 = param 0\n  %2 = const intrin gpu.grid\n  %3 = call %2, %1\n  ret %3\n}\n";
@@ -236,15 +247,16 @@ test_joins(void **state)
     "module py\nfunc @0 \"k\" (\"x\", \"c\") {\n"                                                  \
     "b0:\n  %1 = param 0\n  %2 = param 1\n  br %2, b1, b2\n"                                       \
     "b1 (b0):\n" first "  jump b3\nb2 (b0):\n" second "  jump b3\n"                                \
-    "b3 (b1, b2):\n  %20 = phi \"v\" %10, %11\n  %21 = tuple %20 !7:0-1\n  %22 = const None\n  ret %22\n}\n"
+    "b3 (b1, b2):\n  %20 = phi \"v\" %10, %11\n  %21 = tuple %20 !7:0-1\n  %22 = const None\n  "   \
+    "ret %22\n}\n"
     expect(JOIN("  %10 = const 1\n", "  %11 = const 2.5\n"), "int, bool", "  %20 phi: float");
     expect(JOIN("  %10 = const 1\n", "  %11 = const 1\n"), "int, bool", "  %20 phi: int = 1");
     expect(JOIN("  %10 = const 1\n", "  %11 = const True\n"), "int, bool", "  %20 phi: int");
     expect(JOIN("  %10 = const 1\n", "  %11 = const uint8(3)\n"), "int, bool", "  %20 phi: uint8");
     expect(JOIN("  %10 = const (1, 2)\n", "  %11 = const (1.5, 2)\n"), "int, bool",
            "  %20 phi: tuple(float, int)");
-    expect_error(JOIN("  %10 = const (1, 2)\n", "  %11 = const 1.5\n"), "int, bool", SP_E_CANNOT_MEET,
-                 "'v' is tuple(int, int) on one path and float on another", 7);
+    expect_error(JOIN("  %10 = const (1, 2)\n", "  %11 = const 1.5\n"), "int, bool",
+                 SP_E_CANNOT_MEET, "'v' is tuple(int, int) on one path and float on another", 7);
     expect_error(JOIN("  %10 = const None\n", "  %11 = const 1.5\n"), "int, bool", SP_E_CANNOT_MEET,
                  "'v' is None on one path and float on another", 7);
     expect_error(JOIN("  %10 = const uint64(1)\n", "  %11 = const int8(1)\n"), "int, bool",
@@ -259,8 +271,8 @@ test_user_errors(void **state)
 {
     (void)state;
 #define ARRAY_KERNEL(body) KERNEL("\"x\", \"n\"", "  %1 = param 0\n  %2 = param 1\n" body END)
-    expect_error(ARRAY_KERNEL("  %3 = item %1, %2 !5:3-4\n"), "float32[:, :], int", SP_E_RANK_MISMATCH,
-                 "a 2-dimensional array is indexed with 1 indices", 5);
+    expect_error(ARRAY_KERNEL("  %3 = item %1, %2 !5:3-4\n"), "float32[:, :], int",
+                 SP_E_RANK_MISMATCH, "a 2-dimensional array is indexed with 1 indices", 5);
     expect_error(ARRAY_KERNEL("  %3 = item %1, %2 !5:3-4\n"), "float32[:], float", SP_E_INDEX_TYPE,
                  "an index must be an integer, not float", 5);
     expect_error(ARRAY_KERNEL("  %3 = bin \"+\" %1, %2 !5:3-4\n"), "float32[:], float",
@@ -272,7 +284,8 @@ test_user_errors(void **state)
     expect_error(ARRAY_KERNEL("  ret %2 !5:3-4\n}\nfunc @1 \"z\" () {\nb0:\n"), "float32[:], float",
                  SP_E_KERNEL_RETURNS, "a kernel cannot return float", 5);
     expect_error(ARRAY_KERNEL("  %3 = const intrin math.sqrt\n  %4 = call %3 !5:3-4\n"),
-                 "float32[:], float", SP_E_ARGUMENT_COUNT, "math.sqrt takes 1 argument, 0 given", 5);
+                 "float32[:], float", SP_E_ARGUMENT_COUNT, "math.sqrt takes 1 argument, 0 given",
+                 5);
     expect_error(ARRAY_KERNEL("  %3 = unpack 2 %2 !5:3-4\n"), "float32[:], float",
                  SP_E_NOT_UNPACKABLE, "float cannot be unpacked", 5);
     expect_error(ARRAY_KERNEL("  %3 = iter %2 !5:3-4\n"), "float32[:], int", SP_E_NOT_ITERABLE,
@@ -287,8 +300,8 @@ test_argument_binding(void **state)
 {
     (void)state;
 #define CALLS(call)                                                                                \
-    "module py\nfunc @0 \"k\" (\"n\") {\nb0:\n  %1 = param 0\n  %2 = const @1\n" call END         \
-    "}\nfunc @1 \"f\" posonly 1 kwonly 1 (\"a\", \"b\" = 1.5, \"c\" = True) {\nb0:\n"             \
+    "module py\nfunc @0 \"k\" (\"n\") {\nb0:\n  %1 = param 0\n  %2 = const @1\n" call END          \
+    "}\nfunc @1 \"f\" posonly 1 kwonly 1 (\"a\", \"b\" = 1.5, \"c\" = True) {\nb0:\n"              \
     "  %1 = param 0\n  %2 = param 1\n  %3 = param 2\n  %4 = tuple %1, %2, %3\n  ret %4\n}\n"
     expect(CALLS("  %3 = call %2, %1\n"), "int", "  %3 call: tuple(int, float, bool)");
     expect(CALLS("  %3 = call (\"c\", \"b\") %2, %1, %1, %1\n"), "int",
@@ -317,7 +330,8 @@ answer(void *context, struct ir_module *module, struct ir_question *questions, u
         if (strcmp(questions[i].name, "width") == 0)
             questions[i].answer = ir_const_int(module, 640);
         else
-            sp_diag_set(&questions[i].diag, SP_E_UNKNOWN_ATTRIBUTE, NULL, "Config", questions[i].name);
+            sp_diag_set(&questions[i].diag, SP_E_UNKNOWN_ATTRIBUTE, NULL, "Config",
+                        questions[i].name);
 }
 
 static const char asking[] =

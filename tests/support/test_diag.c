@@ -92,29 +92,36 @@ the_caret_stands_under_the_characters(void **state)
         struct sp_src where;
         const char *expected;
     } rows[] = {
-        {{"k.py", "kernel", 2, 2, 8, 15}, "  File \"k.py\", line 2, in kernel\n"
-                                          "        y = f(x, 1)\n"
-                                          "            ^~~~~~~"},
-        {{"k.py", "kernel", 2, 2, 4, 5}, "  File \"k.py\", line 2, in kernel\n"
-                                         "        y = f(x, 1)\n"
-                                         "        ^"},
+        {{"k.py", "kernel", 2, 2, 8, 15},
+         "  File \"k.py\", line 2, in kernel\n"
+         "        y = f(x, 1)\n"
+         "            ^~~~~~~"},
+        {{"k.py", "kernel", 2, 2, 4, 5},
+         "  File \"k.py\", line 2, in kernel\n"
+         "        y = f(x, 1)\n"
+         "        ^"},
         /* columns count bytes; the tab stays a tab, so that the caret keeps its place */
-        {{"k.py", "kernel", 3, 3, 16, 22}, "  File \"k.py\", line 3, in kernel\n"
-                                           "    \treturn caf\u00e9 + na\u00efve\n"
-                                           "    \t              ^~~~~"},
+        {{"k.py", "kernel", 3, 3, 16, 22},
+         "  File \"k.py\", line 3, in kernel\n"
+         "    \treturn caf\u00e9 + na\u00efve\n"
+         "    \t              ^~~~~"},
         /* to the end of the line when the range ends on a later one */
-        {{"k.py", NULL, 2, 3, 8, 2}, "  File \"k.py\", line 2\n"
-                                     "        y = f(x, 1)\n"
-                                     "            ^~~~~~~"},
+        {{"k.py", NULL, 2, 3, 8, 2},
+         "  File \"k.py\", line 2\n"
+         "        y = f(x, 1)\n"
+         "            ^~~~~~~"},
         /* an unknown end, an unknown column, columns past the end of a line that has changed */
-        {{"k.py", NULL, 2, 0, 8, -1}, "  File \"k.py\", line 2\n"
-                                      "        y = f(x, 1)\n"
-                                      "            ^"},
-        {{"k.py", NULL, 2, 2, -1, -1}, "  File \"k.py\", line 2\n"
-                                       "        y = f(x, 1)"},
-        {{"k.py", NULL, 1, 1, 90, 95}, "  File \"k.py\", line 1\n"
-                                       "    def kernel(x):\n"
-                                       "                  ^"},
+        {{"k.py", NULL, 2, 0, 8, -1},
+         "  File \"k.py\", line 2\n"
+         "        y = f(x, 1)\n"
+         "            ^"},
+        {{"k.py", NULL, 2, 2, -1, -1},
+         "  File \"k.py\", line 2\n"
+         "        y = f(x, 1)"},
+        {{"k.py", NULL, 1, 1, 90, 95},
+         "  File \"k.py\", line 1\n"
+         "    def kernel(x):\n"
+         "                  ^"},
         /* no text to show, no place at all but a function */
         {{"k.py", "kernel", 9, 9, 1, 2}, "  File \"k.py\", line 9, in kernel"},
         {{"k.py", "kernel", 0, 0, -1, -1}, "  File \"k.py\", in kernel"},
@@ -151,7 +158,8 @@ static void
 a_place_is_added_once(void **state)
 {
     (void)state;
-    const struct sp_src first = {"k.py", "kernel", 1, 1, -1, -1}, second = {"k.py", "f", 2, 2, -1, -1};
+    const struct sp_src first = {"k.py", "kernel", 1, 1, -1, -1},
+                        second = {"k.py", "f", 2, 2, -1, -1};
     struct sp_diag diag;
     sp_diag_init(&diag);
     sp_diag_place(&diag, &first);
@@ -188,7 +196,8 @@ the_line_is_read_from_the_file(void **state)
         sp_str_init(&expected);
         sp_diag_set(&diag, SP_E_INTERNAL_ERROR, &where, "broken");
         sp_diag_print(&diag, NULL, NULL, &out);
-        sp_str_printf(&expected, "broken\n  File \"%s\", line %d%s", file, rows[i].line, rows[i].tail);
+        sp_str_printf(&expected, "broken\n  File \"%s\", line %d%s", file, rows[i].line,
+                      rows[i].tail);
         assert_string_equal(out.data, expected.data);
         sp_str_finish(&expected);
         sp_str_finish(&out);
