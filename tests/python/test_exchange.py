@@ -56,7 +56,9 @@ def current_stream(device_type, device_id, out):
     return 0
 
 
-API = ExchangeAPI(1, 2, None, None, None, None, FromObject(from_object), CurrentStream(current_stream))
+API = ExchangeAPI(
+    1, 2, None, None, None, None, FromObject(from_object), CurrentStream(current_stream)
+)
 OLD = ExchangeAPI(0, 9, None, None, None, None, API.tensor_from_object, API.current_stream)
 NEW = ExchangeAPI(2, 0, ctypes.addressof(API), None, None, None, FromObject(), CurrentStream())
 NAME = ctypes.c_char_p(b"dlpack_exchange_api")
@@ -64,7 +66,10 @@ NAME = ctypes.c_char_p(b"dlpack_exchange_api")
 
 def capsule(table):
     new = ctypes.pythonapi.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
     return new(ctypes.addressof(table), NAME, None)
 
 
