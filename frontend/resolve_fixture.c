@@ -9,6 +9,7 @@
  *       local plain|cell|free NAME    in the order of CPython's index space
  *       name NAME    const VALUE    code HEX    exceptions HEX
  *       position UNITS LINE END_LINE COL END_COL
+ *       table HEX
  *       expect OFFSET OPCODE ARG TARGET
  *     global NAME VALUE               what a global or a free variable of that name is
  *     attr OBJECT.NAME VALUE          what an attribute of an object is
@@ -97,6 +98,9 @@ parse_function_line(struct parse *p, const char *key, const char *rest)
             return parse_fail(p, "five numbers are wanted");
         while (units-- > 0)
             sp_vec_push(arena, &p->positions, at);
+    } else if (!strcmp(key, "table")) {
+        if (!(p->function->table = parse_hex(arena, rest, &p->function->table_B)))
+            return parse_fail(p, "bytes are wanted");
     } else if (!strcmp(key, "expect")) {
         struct fe_fixture_expect expect = {0};
         if (sscanf(rest, "%u %255s %d %d", &expect.offset, word, &expect.arg, &expect.target) != 4)

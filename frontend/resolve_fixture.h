@@ -17,6 +17,8 @@ struct fe_fixture_function {
     struct fe_code code;         /* without constants, which belong to a module */
     SP_VEC(const char *) consts; /* as text */
     SP_VEC(struct fe_fixture_expect) expects;
+    const uint8_t *table; /* co_linetable, which the positions were made from; NULL: not given */
+    uint32_t table_B;
 };
 
 struct fe_fixture_name {

@@ -1,13 +1,14 @@
 /* snapshot: a code object through the CPython API to struct fe_code, and what is asked of an
  * interpreter once.
  *
- * Only attributes that the limited API gives are read (co_code, co_consts, co_positions(), ...), never
+ * Only attributes that the limited API gives are read (co_code, co_consts, co_linetable, ...), never
  * the fields of the struct, so one binary serves every version; co_code read this way never holds
  * specialised opcodes. Opcode numbers come from opcode.opmap. A code object may be hand-made
  * (code.replace): types are checked, sizes limited, the rest is the decoder's. The index space of
  * variables is rebuilt from co_varnames, co_cellvars and co_freevars: a cell that is a variable too
  * has one place. Constants are interned into the module; nested code objects keep their name, by
  * which errors tell a lambda from a comprehension. */
+#include "frontend/code.h"
 #include "frontend/resolve_py.h"
 
 #include <dlfcn.h>
@@ -298,40 +299,19 @@ snapshot_consts(struct snapshot *s, struct fe_interp *interp, struct fe_code *ou
     Py_XDECREF(tuple);
 }
 
-static int32_t
-snapshot_position_part(PyObject *tuple, Py_ssize_t i, int32_t unknown)
-{
-    PyObject *part = PyTuple_GetItem(tuple, i);
-    if (!part || !PyLong_Check(part))
-        return unknown;
-    long value = PyLong_AsLong(part);
-    PyErr_Clear();
-    return value < 0 || value > INT32_MAX ? unknown : (int32_t)value;
-}
-
-/* co_positions() of damaged line tables may fail or not end: what was read up to there is kept. */
 static void
 snapshot_positions(struct snapshot *s, struct fe_code *out)
 {
     uint32_t n_units = out->size_B / 2;
     struct fe_position *positions = SP_NEW_N(s->arena, struct fe_position, n_units);
-    PyObject *iterator = PyObject_CallMethod(s->code, "co_positions", NULL), *tuple;
-    uint32_t n = 0;
-    while (iterator && n < n_units && (tuple = PyIter_Next(iterator))) {
-        if (PyTuple_Check(tuple) && PyTuple_Size(tuple) == 4)
-            positions[n] = (struct fe_position){
-                .line = snapshot_position_part(tuple, 0, 0),
-                .end_line = snapshot_position_part(tuple, 1, 0),
-                .col = snapshot_position_part(tuple, 2, -1),
-                .end_col = snapshot_position_part(tuple, 3, -1),
-            };
-        n++;
-        Py_DECREF(tuple);
-    }
+    PyObject *table = PyObject_GetAttrString(s->code, "co_linetable");
+    if (table && PyBytes_Check(table) && PyBytes_Size(table) < INT32_MAX)
+        out->n_positions =
+            fe_positions_read((const uint8_t *)PyBytes_AsString(table),
+                              (uint32_t)PyBytes_Size(table), out->first_line, n_units, positions);
     PyErr_Clear();
-    Py_XDECREF(iterator);
+    Py_XDECREF(table);
     out->positions = positions;
-    out->n_positions = n;
 }
 
 bool

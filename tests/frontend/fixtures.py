@@ -100,6 +100,7 @@ def function_lines(name: str, function: Json, version: str) -> Iterator[str]:
     for position, group in itertools.groupby(function["positions"]):
         line, end_line, col, end_col = (-1 if part is None else part for part in position)
         yield f"position {len(list(group))} {max(line, 0)} {max(end_line, 0)} {col} {end_col}"
+    yield f"table {function['linetable']}"
     found = targets(function, version)
     check_targets(function, found)
     for offset, opcode, arg, _ in function["dis"]:

@@ -115,6 +115,44 @@ check_decode(const struct fe_fixture *fixture, const struct fe_fixture_function 
     decode_finish(&d);
 }
 
+static uint32_t n_tables;
+
+/* The location table gives what co_positions() listed in that version, and no more when it is cut. */
+static void
+check_positions(const struct fe_fixture *fixture, const struct fe_fixture_function *function)
+{
+    struct decoded d;
+    (void)fixture;
+    assert_non_null(function->table);
+    n_tables++;
+    decode(&d, function);
+    uint32_t n = d.code.n_positions;
+    struct fe_position *read = SP_NEW_N(&d.arena, struct fe_position, n + 1);
+    assert_int_equal(fe_positions_read(function->table, function->table_B, d.code.first_line, n + 1,
+                                       read),
+                     n);
+    assert_memory_equal(read, d.code.positions, n * sizeof *read);
+    for (uint32_t cut = 0; cut < function->table_B; cut++) {
+        uint8_t *part = malloc(cut + 1); /* its end is where the allocation's is */
+        assert_non_null(part);
+        memcpy(part + 1, function->table, cut);
+        uint32_t m = fe_positions_read(part + 1, cut, d.code.first_line, n, read);
+        assert_true(m < n);
+        assert_memory_equal(read, d.code.positions, m * sizeof *read);
+        free(part);
+    }
+    decode_finish(&d);
+}
+
+static void
+test_location_tables(void **state)
+{
+    (void)state;
+    n_tables = 0;
+    for_each_function(check_positions);
+    assert_int_equal(n_tables, N_FUNCTIONS * n_files);
+}
+
 static void
 test_decode_agrees_with_dis(void **state)
 {
@@ -493,6 +531,7 @@ main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_agrees_with_dis),
+        cmocka_unit_test(test_location_tables),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_constructs),
