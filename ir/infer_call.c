@@ -93,16 +93,6 @@ call_cells(struct infer *in, const struct ir_instance *instance, ir_ref ref,
     return true;
 }
 
-static void
-call_add_caller(struct infer *in, struct ir_instance *callee, struct ir_caller caller)
-{
-    for (uint32_t i = 0; i < callee->callers.len; i++)
-        if (callee->callers.data[i].instance == caller.instance &&
-            callee->callers.data[i].insn == caller.insn)
-            return;
-    sp_vec_push(in->ctx->arena, &callee->callers, caller);
-}
-
 /* The names of the instances on the way to this call, for the error about too many. */
 static const char *
 call_signature(struct infer *in, const struct ir_func *callee, const struct ir_cell *cells)
@@ -128,7 +118,8 @@ call_function(struct infer *in, struct ir_instance *instance, ir_ref ref,
                INFER_HINT(in, "list its parameters one by one");
     struct ir_binding *bindings = SP_NEW_N(in->ctx->arena, struct ir_binding, callee->n_params);
     if (!ir_bind_call(in->module, callee, insn->n_args - 1u, insn->imm, bindings,
-                      in->reporting ? in->ctx->diag : NULL, infer_src(in, instance, ref)))
+                      in->reporting ? in->ctx->diag : NULL,
+                      in->reporting ? infer_src(in, instance, ref) : NULL))
         return false;
     struct ir_cell *cells = SP_NEW_N(in->ctx->arena, struct ir_cell, callee->n_params);
     if (!call_cells(in, instance, ref, callee, bindings, cells))
@@ -138,8 +129,13 @@ call_function(struct infer *in, struct ir_instance *instance, ir_ref ref,
     if (!target)
         return INFER_FAIL(in, instance, ref, TOO_MANY_INSTANCES, callee->name,
                           call_signature(in, callee, cells));
+    /* A new instance knows the call that made it; a call that comes back is a caller twice. */
+    bool known = instance->callees[ref] == target->index + 1 ||
+                 (target->callers.len == 1 && target->callers.data[0].instance == caller.instance &&
+                  target->callers.data[0].insn == caller.insn);
+    if (!known)
+        sp_vec_push(in->ctx->arena, &target->callers, caller);
     instance->callees[ref] = target->index + 1;
-    call_add_caller(in, target, caller);
     *out = target->result;
     return true;
 }
@@ -194,10 +190,11 @@ bool
 infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
     struct ir_cell callee = infer_operand(instance, ref, 0);
-    instance->callees[ref] = 0;
     if (!infer_known(callee.type))
         return true;
     const struct ir_const_info *object = infer_object(in, callee.type);
+    if (!object || object->kind != IR_C_FUNC)
+        instance->callees[ref] = 0;
     if (!object)
         return call_fail(in, instance, ref, callee.type);
     switch ((enum ir_const_kind)object->kind) {
