@@ -19,7 +19,7 @@ config.excludes = ["lit.cfg.py"]
 config.test_source_root = str(Path(__file__).parent)
 config.test_exec_root = os.environ["GOLDEN_OUTPUT"]
 config.environment["PATH"] = os.environ["FILECHECK_BIN"] + os.pathsep + os.environ["PATH"]
-for name in ("PYTHONPATH", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+for name in ("PYTHONPATH", "CUDA_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["PYTHONDONTWRITEBYTECODE"] = "1"
