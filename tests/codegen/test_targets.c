@@ -162,6 +162,8 @@ test_libdevice_places(void **state)
     sp_str_init(&found);
     sp_str_init(&looked);
     cg_set_site_packages(cg, folders, 2);
+    const char *before = getenv("CUDA_HOME");
+    char *kept = before ? strdup(before) : NULL;
     setenv("CUDA_HOME", folder, 1);
     /* The toolkit comes before wheels, so the wheel is seen where there is no toolkit. */
     if (cg_libdevice_find(cg, NULL, &found, &looked) && strstr(found.data, folder))
@@ -169,7 +171,11 @@ test_libdevice_places(void **state)
     assert_non_null(strstr(looked.data, folder));
     assert_false(cg_libdevice_find(cg, "/nonexistent", &found, &looked));
     assert_true(cg_libdevice_find(cg, path, &found, &looked));
-    unsetenv("CUDA_HOME");
+    if (kept)
+        setenv("CUDA_HOME", kept, 1);
+    else
+        unsetenv("CUDA_HOME");
+    free(kept);
     sp_str_finish(&found);
     sp_str_finish(&looked);
     cg_destroy(cg);
