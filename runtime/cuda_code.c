@@ -221,6 +221,8 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
     }
     if (ok)
         result = code_start(dev, code, launch, params);
+    if (raises && ok && result == CUDA_SUCCESS)
+        rt_cuda_fault_launched(dev, slot);
     if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
         if (raises)
             rt_cuda_fault_give_back(dev, slot);

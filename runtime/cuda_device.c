@@ -251,6 +251,7 @@ device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, boo
     if (entered == CUDA_ENTER_FAILED)
         return false;
     const char *function = "cuStreamQuery";
+    uint64_t before = atomic_load(&dev->faults.n_launched);
     CUresult result = CUDA_SUCCESS;
     if (timeout_ms >= 0)
         result = device_poll(dev, (CUstream)(stream ? *stream : 0), timeout_ms);
@@ -264,7 +265,7 @@ device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, boo
     }
     bool ok = true;
     if (result == CUDA_SUCCESS)
-        ok = rt_cuda_faults_collect(dev, stream, diag);
+        ok = rt_cuda_faults_collect(dev, stream, before, diag);
     else if (result != CUDA_ERROR_NOT_READY)
         ok = rt_cuda_fail(dev->driver, function, result, diag);
     cuda_leave(dev, entered);

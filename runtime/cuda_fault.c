@@ -3,6 +3,7 @@
  * travels in the parameter area. After a wait the slots of what was waited for are looked at and
  * freed, and the first fault becomes a diagnostic. A kernel that cannot raise never comes here.
  *
+ * Threads launch while others wait, so a wait covers the launches that were numbered when it began.
  * When all slots are in flight the launch waits for the device. A slot holds a share of the
  * code, whose artifact has the text of the exception. One slot per device for all launches was
  * the alternative; it lost because a fault must be told from an earlier launch's that was not
@@ -63,7 +64,7 @@ fault_release(struct cuda_faults *faults, uint32_t slot)
 
 /* With the lock held: what was waited for is freed; what raised is kept in `pending`. */
 static void
-fault_scan(struct cuda_faults *faults, const rt_stream *stream)
+fault_scan(struct cuda_faults *faults, const rt_stream *stream, uint64_t before)
 {
     for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
         struct cuda_slot *slot = &faults->slots[i];
@@ -75,7 +76,7 @@ fault_scan(struct cuda_faults *faults, const rt_stream *stream)
             if (faults->pending.code == SP_OK)
                 sp_fault_explain(slot->code->base.artifact, &faults->host[i], &faults->pending);
         }
-        if (!stream || *stream == slot->stream)
+        if (slot->ticket <= before && (!stream || *stream == slot->stream))
             fault_release(faults, i);
     }
 }
@@ -103,24 +104,36 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, rt_stream st
     bool ok = faults->host || fault_alloc(dev, diag);
     uint32_t slot = 0;
     if (ok && !fault_find_free(faults, &slot)) {
+        uint64_t before = atomic_load(&faults->n_launched);
         CUresult result = dev->api->cuCtxSynchronize();
         if (result != CUDA_SUCCESS) {
             ok = rt_cuda_fail(dev->driver, "cuCtxSynchronize", result, diag);
         } else {
-            fault_scan(faults, NULL);
-            fault_find_free(faults, &slot);
+            fault_scan(faults, NULL, before);
+            ok = fault_find_free(faults, &slot) ||
+                 sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL,
+                             "too many threads launch kernels that can raise");
         }
     }
     if (ok) {
         memset(&faults->host[slot], 0, sizeof faults->host[slot]);
         atomic_fetch_add_explicit(&code->shares, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&faults->n_used, 1, memory_order_relaxed);
-        faults->slots[slot] = (struct cuda_slot){.code = code, .stream = stream};
+        faults->slots[slot] =
+            (struct cuda_slot){.code = code, .stream = stream, .ticket = UINT64_MAX};
         *slot_out = slot;
         *address_out = faults->device + slot * sizeof(struct sp_fault);
     }
     pthread_mutex_unlock(&faults->lock);
     return ok;
+}
+
+void
+rt_cuda_fault_launched(struct cuda_device *dev, uint32_t slot)
+{
+    pthread_mutex_lock(&dev->faults.lock);
+    dev->faults.slots[slot].ticket = atomic_fetch_add(&dev->faults.n_launched, 1) + 1;
+    pthread_mutex_unlock(&dev->faults.lock);
 }
 
 void
@@ -132,14 +145,15 @@ rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot)
 }
 
 bool
-rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, struct sp_diag *diag)
+rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, uint64_t before,
+                       struct sp_diag *diag)
 {
     struct cuda_faults *faults = &dev->faults;
     if (!atomic_load_explicit(&faults->n_used, memory_order_relaxed) &&
         __atomic_load_n(&faults->pending.code, __ATOMIC_RELAXED) == SP_OK)
         return true;
     pthread_mutex_lock(&faults->lock);
-    fault_scan(faults, stream);
+    fault_scan(faults, stream, before);
     bool ok = faults->pending.code == SP_OK || rt_diag_move(diag, &faults->pending);
     pthread_mutex_unlock(&faults->lock);
     return ok;

@@ -57,6 +57,7 @@ struct cuda_code {
 struct cuda_slot {
     struct cuda_code *code; /* NULL: free */
     rt_stream stream;
+    uint64_t ticket; /* number of the launch; UINT64_MAX: not launched yet */
     bool reported;
 };
 
@@ -69,6 +70,7 @@ struct cuda_faults {
     CUdeviceptr device;
     uint32_t next;
     _Atomic(uint32_t) n_used;
+    _Atomic(uint64_t) n_launched;
     struct cuda_slot slots[CUDA_N_SLOTS];
     struct sp_diag pending; /* found while making room */
 };
@@ -127,8 +129,12 @@ void rt_cuda_faults_finish(struct cuda_device *dev);
 /* A cleared slot for a launch of `code`; waits for the device when all are in flight. */
 bool rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, rt_stream stream,
                         uint32_t *slot_out, uint64_t *address_out, struct sp_diag *diag);
+/* The slot's launch is in its stream. */
+void rt_cuda_fault_launched(struct cuda_device *dev, uint32_t slot);
 void rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot);
-/* After a wait for `stream` (NULL: for all): frees its slots; false if a kernel raised. */
-bool rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, struct sp_diag *diag);
+/* After a wait for `stream` (NULL: for all) that began when `n_launched` was `before`: frees the slots
+ * of what was waited for; false if a kernel raised. */
+bool rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, uint64_t before,
+                            struct sp_diag *diag);
 
 #endif

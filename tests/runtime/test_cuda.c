@@ -437,6 +437,25 @@ test_faults(void **state)
     assert_true(rt_device_synchronize(f->dev, &f->diag));
 }
 
+/* A launch that another thread makes while a wait is on its way is not covered by that wait. */
+static void
+test_faults_of_later_launches(void **state)
+{
+    struct fixture *f = *state;
+    struct cuda_device *dev = (struct cuda_device *)f->dev;
+    struct rt_code *code = load(f, true);
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x21};
+    uint64_t params[3] = {0};
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    uint64_t before = atomic_load(&dev->faults.n_launched);
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_true(rt_cuda_faults_collect(dev, &launch.stream, before, &f->diag));
+    assert_int_equal(atomic_load(&dev->faults.n_used), 1);
+    assert_true(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
+    assert_int_equal(atomic_load(&dev->faults.n_used), 0);
+    rt_code_unload(code);
+}
+
 /* More launches than slots, on a stream that nobody waits for: the launch makes room by waiting,
  * and the exceptions found then come with the next wait. */
 static void
@@ -490,6 +509,7 @@ main(int argc, char **argv)
         WITH_DEVICE(test_query),
         WITH_DEVICE(test_wait),
         WITH_DEVICE(test_faults),
+        WITH_DEVICE(test_faults_of_later_launches),
         WITH_DEVICE(test_faults_fill_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
