@@ -5,13 +5,15 @@
  * chunks of its blocks by an atomic counter; whoever finds none left marks it exhausted, and the
  * last to leave finishes it: its fault or interrupt becomes the pending diagnostic, the next job
  * becomes the head. Threads start at the first launch, block all signals (Ctrl-C belongs to the
- * program's own threads) and live as long as the device.
+ * program's own threads), compute as IEEE says whatever rounding and flushing of subnormals the
+ * thread has that starts them, and live as long as the device.
  *
  * Not done: running a small launch on the caller. It would save a wake-up (some microseconds),
  * but nobody can say that a kernel is short, and one that is not would hold the GIL and be deaf
  * to Ctrl-C. One queue per stream lost too: programs that need streams to overlap need them on a
  * GPU. */
 #include <errno.h>
+#include <fenv.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +161,7 @@ queue_worker(void *argument)
 {
     struct cpu_queue *queue = argument;
     struct worker_memory memory = {NULL, 0};
+    fesetenv(FE_DFL_ENV);
     pthread_mutex_lock(&queue->lock);
     for (;;) {
         struct cpu_job *job = queue->head;

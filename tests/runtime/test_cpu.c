@@ -1,6 +1,7 @@
 /* The cpu device without LLVM: kernels are C functions that fake_link.c finds by name. Every
  * block runs once, launches in order, exceptions and interrupts, code unloaded while it runs,
  * memory, limits, and a forked child. Run under ThreadSanitizer by hand. */
+#include <fenv.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -82,9 +83,17 @@ kernel_forever(const struct sp_block *block, const void *params)
         usleep(100);
 }
 
+static void
+kernel_rounding(const struct sp_block *block, const void *params)
+{
+    (void)block;
+    const struct params *p = params;
+    *(int64_t *)(uintptr_t)p->address = fegetround();
+}
+
 static const struct fake_entry kernels[] = {
     {"count", kernel_count}, {"step", kernel_step},       {"shared", kernel_shared},
-    {"raise", kernel_raise}, {"forever", kernel_forever},
+    {"raise", kernel_raise}, {"forever", kernel_forever}, {"rounding", kernel_rounding},
 };
 
 /* ---- Fixture ---- */
@@ -409,6 +418,21 @@ test_fork(void **state)
     rt_code_unload(forever);
 }
 
+/* Threads take the floating-point modes of the one that starts them. */
+static void
+test_rounding(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, "rounding", 0);
+    int64_t mode = -1;
+    fesetround(FE_UPWARD);
+    launch(f, code, 1, 1, 1, 1, &mode, 0);
+    fesetround(FE_TONEAREST);
+    assert_true(rt_device_synchronize(f->dev, &f->diag));
+    assert_int_equal(mode, FE_TONEAREST);
+    rt_code_unload(code);
+}
+
 static void
 test_open(void **state)
 {
@@ -449,6 +473,7 @@ main(void)
         WITH_DEVICE(test_memory),
         WITH_DEVICE(test_free_does_not_wait),
         WITH_DEVICE(test_fork),
+        WITH_DEVICE(test_rounding),
         WITH_DEVICE(test_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
