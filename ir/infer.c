@@ -101,9 +101,10 @@ ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pre
 }
 
 /* An instance's identity. A constant counts where the program can only mean a value: bools, and what
- * the callee demanded. Objects are part of their type. */
+ * the callee demanded. Objects are part of their type. The kernel is no callee of itself: when it is
+ * called, that is another instance. */
 static struct ir_cell *
-infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *args)
+infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *args, bool is_kernel)
 {
     struct ir_cell *key = SP_NEW_N(in->ctx->arena, struct ir_cell, func->n_params + 1);
     for (uint32_t i = 0; i < func->n_params; i++) {
@@ -112,6 +113,7 @@ infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *ar
         key[i] = (struct ir_cell){args[i].type, by_value ? args[i].constant : 0};
     }
     key[func->n_params].type = func->index;
+    key[func->n_params].constant = is_kernel;
     return key;
 }
 
@@ -134,7 +136,7 @@ infer_instance(struct infer *in, const struct ir_func *func, const struct ir_cel
 {
     struct sp_arena *arena = in->ctx->arena;
     struct ir_flow *flow = infer_flow(in, func);
-    struct ir_cell *key = infer_key(in, func, args);
+    struct ir_cell *key = infer_key(in, func, args, !caller);
     bool is_new;
     size_t key_B = (func->n_params + 1) * sizeof *key;
     uint32_t *slot = sp_map_intern(&in->instance_map, arena, key, key_B, &is_new);

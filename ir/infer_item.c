@@ -167,10 +167,11 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
         return INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, index.type));
     if (index.constant) {
         const struct ir_const_info *constant = ir_const_info(in->module, index.constant);
-        int64_t k = constant->i < 0 ? constant->i + info.n_elems : constant->i;
+        bool huge = index.type == IR_T_UINT64 && constant->i < 0;
+        int64_t given = huge ? INT64_MAX : constant->i;
+        int64_t k = given < 0 ? given + info.n_elems : given;
         if (k < 0 || k >= info.n_elems)
-            return INFER_FAIL(in, instance, ref, TUPLE_INDEX, (long long)constant->i,
-                              (int)info.n_elems);
+            return INFER_FAIL(in, instance, ref, TUPLE_INDEX, (long long)given, (int)info.n_elems);
         out->type = info.elems[k];
         out->constant = tuple.constant ? ir_const_info(in->module, tuple.constant)->elems[k] : 0;
         if (infer_object(in, out->type))

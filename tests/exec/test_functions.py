@@ -271,6 +271,11 @@ def test_recursion():
     assert run(source, 3, args=(13,)) == [6227020800, 0, 1]
 
 
+def test_a_kernel_that_calls_itself():
+    source = "@gpu.jit\ndef kernel(out, n):\n    out[n] = n + 1\n    if n > 0:\n        kernel(out, n - 1)\n"
+    assert run(source, args=(3,)) == [1, 2, 3, 4]
+
+
 def test_kernels_without_source(tmp_path):
     source = "import gpu\n@gpu.jit\ndef kernel(out):\n    out[gpu.grid(1)] = 3\n"
     file = tmp_path / "gone.py"

@@ -32,6 +32,11 @@ def join(n, x):
     x[0] = value  # error: CANNOT_MEET 'value'
 
 
+# kernel(int64[:])
+def tuple_index_of_64_bits(x):
+    x[0] = (1, 2, 3)[18446744073709551615]  # error: TUPLE_INDEX is outside a tuple of 3 elements
+
+
 # kernel(float32[:, :])
 def rank(x):
     x[0] = 1.0  # error: RANK_MISMATCH a 2-dimensional array is indexed with 1
