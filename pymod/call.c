@@ -135,7 +135,7 @@ call_stage(struct call *call, struct pm_arg *arg)
     uint64_t size_B = (uint64_t)foreign->view.size * pm_dtype_size_B(foreign->view.dtype);
     bool ok;
     if (!pm_view_contiguous(&foreign->staged, foreign->view.layout == IR_LAYOUT_F))
-        return false;
+        return pm_fail(state, BAD_VALUE, "an array of more than 2^61 bytes");
     Py_BEGIN_ALLOW_THREADS
     ok = rt_device_alloc(call->dev, size_B, &foreign->staged.data, &diag);
     Py_END_ALLOW_THREADS
@@ -230,6 +230,7 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
     struct pm_reading *reading = dev ? pm_kernel_reading(kernel) : NULL;
     if (!reading)
         return NULL;
+    reading->refs++; /* whatever lets go of the GIL comes later */
     if (state->announce)
         pm_announce(state);
     uint32_t n = reading->n_params;
@@ -249,7 +250,6 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
         call.args = sp_alloc(n * sizeof *call.args);
         call.types = sp_alloc(n * sizeof *call.types);
     }
-    reading->refs++;
     bool ok;
     if (!kwnames && n_args == (Py_ssize_t)n)
         ok = call_run(&call, args);

@@ -3,7 +3,7 @@
  * The types and the device are packed into a fixed-size key; a hit in the reading's cache takes no lock
  * and allocates nothing. On a miss one thread compiles and loads, the others wait for it; both without
  * the GIL. Objects among the arguments (functions, dtypes) count by identity, a function made from the
- * same code without closure or defaults by its code; the entry keeps them alive so that an identity
+ * same code and globals without closure or defaults by these; the entry keeps them alive so that an identity
  * stays taken. */
 #include "pymod/pm.h"
 
@@ -12,26 +12,23 @@
 
 #define WAIT_MS 100
 
-static uint64_t
-entry_object_key(const void *host)
+static void
+entry_add_object(struct rt_key *key, const void *host)
 {
-    PyObject *object = (PyObject *)host;
-    PyObject *code = PyObject_GetAttrString(object, "__code__");
-    if (!code) {
-        PyErr_Clear();
-        return (uint64_t)(uintptr_t)host;
+    static const char *const names[] = {"__code__", "__globals__", "__closure__", "__defaults__",
+                                        "__kwdefaults__"};
+    enum { N_NAMES = sizeof names / sizeof *names };
+    const void *parts[N_NAMES]; /* the function, which the entry keeps, holds them */
+    bool plain = true;
+    for (int i = 0; i < N_NAMES; i++) {
+        PyObject *part = PyObject_GetAttrString((PyObject *)host, names[i]);
+        parts[i] = part;
+        plain &= i < 2 ? part != NULL : part == Py_None;
+        Py_XDECREF(part);
     }
-    PyObject *closure = PyObject_GetAttrString(object, "__closure__");
-    PyObject *defaults = PyObject_GetAttrString(object, "__defaults__");
-    PyObject *kwdefaults = PyObject_GetAttrString(object, "__kwdefaults__");
-    bool plain = closure == Py_None && defaults == Py_None && kwdefaults == Py_None;
-    uint64_t key = plain ? (uint64_t)(uintptr_t)code : (uint64_t)(uintptr_t)host;
     PyErr_Clear();
-    Py_XDECREF(kwdefaults);
-    Py_XDECREF(defaults);
-    Py_XDECREF(closure);
-    Py_DECREF(code); /* the function, which the entry keeps, holds it */
-    return key;
+    rt_key_add(key, (uint64_t)(uintptr_t)(plain ? parts[0] : host));
+    rt_key_add(key, (uint64_t)(uintptr_t)(plain ? parts[1] : NULL));
 }
 
 static void
@@ -45,7 +42,7 @@ entry_fill_key(struct rt_key *key, struct rt_device *dev, const struct ir_argtyp
         memcpy(&word, &args[i], sizeof word); /* kind, dtype, rank, layout, read_only, align */
         rt_key_add(key, word);
         if (args[i].kind == IR_ARG_OBJECT)
-            rt_key_add(key, entry_object_key(args[i].host));
+            entry_add_object(key, args[i].host);
     }
 }
 

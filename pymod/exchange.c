@@ -42,11 +42,13 @@ exchange_get(struct pm_state *state, PyTypeObject *type)
     for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
         if (known[i].type == type)
             return known[i].api;
+    /* Asking may run code of the type's metaclass, and so come here again. */
+    const struct exchange_api *api = exchange_of_type(state, type);
     struct pm_exchange *slot = &known[state->n_exchange++ % PM_N_EXCHANGE];
-    Py_XDECREF((PyObject *)slot->type);
-    slot->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
-    slot->api = exchange_of_type(state, type);
-    return slot->api;
+    PyObject *old = (PyObject *)slot->type;
+    *slot = (struct pm_exchange){(PyTypeObject *)Py_NewRef((PyObject *)type), api};
+    Py_XDECREF(old);
+    return api;
 }
 
 /* The producer's own exception, or one in its place. */

@@ -176,23 +176,29 @@ texts_compile(struct pm_kernel *kernel, struct pm_reading *reading, const struct
     return text;
 }
 
+/* What the text is for when no architecture is named: `on_device` the current device. */
+static bool
+texts_find_arch(struct pm_state *state, const char *text, bool on_device, struct cg_arch *arch_out,
+                uint16_t *ptx_cap_out)
+{
+    if (text || !on_device)
+        return pm_arch_for_text(state, text, arch_out, ptx_cap_out);
+    struct rt_device *dev = pm_device(state);
+    return dev && pm_device_arch(state, dev, arch_out, ptx_cap_out);
+}
+
 static PyObject *
 texts_get(PyObject *object, PyObject *signature, const char *arch_text, enum cg_stage stage,
           bool on_device)
 {
     struct pm_kernel *kernel = (struct pm_kernel *)object;
-    struct pm_reading *reading = pm_kernel_reading(kernel);
     struct cg_arch arch;
     uint16_t ptx_cap;
+    if (!texts_find_arch(kernel->state, arch_text, on_device, &arch, &ptx_cap))
+        return NULL;
+    struct pm_reading *reading = pm_kernel_reading(kernel);
     if (!reading)
         return NULL;
-    struct rt_device *dev = on_device && !arch_text ? pm_device(kernel->state) : NULL;
-    if (on_device && !arch_text) {
-        if (!dev || !pm_device_arch(kernel->state, dev, &arch, &ptx_cap))
-            return NULL;
-    } else if (!pm_arch_for_text(kernel->state, arch_text, &arch, &ptx_cap)) {
-        return NULL;
-    }
     struct sp_arena arena;
     sp_arena_init(&arena);
     reading->refs++;

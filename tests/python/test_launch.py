@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import types
 
 import gpu
 import numpy as np
@@ -225,6 +226,19 @@ def test_functions_and_dtypes_as_arguments(device):
     apply[1, 4](double, x)
     apply[1, 4](gpu.jit(negate), x)
     assert x.copy_to_host().tolist() == [0.0, -2.0, -4.0, -6.0]
+
+
+def test_functions_of_one_code_differ_by_their_globals(device):
+    code = (lambda v: v + step).__code__  # noqa: F821
+
+    @gpu.jit
+    def apply(f, x):
+        x[0] = f(x[0])
+
+    x = gpu.zeros(1)
+    for value in (1, 10, 100):
+        apply[1, 1](types.FunctionType(code, {"step": value}), x)
+    assert x.copy_to_host().tolist() == [111.0]
 
 
 def test_declared_signatures(device):
