@@ -24,6 +24,20 @@ pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view
     return self;
 }
 
+/* The device's free never waits for kernels that still use the memory, or waits by itself. */
+static void
+array_free_memory(struct pm_array *self)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    bool ok;
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_device_free(self->dev, self->owned, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok)
+        pm_keep(self->state, &diag);
+}
+
 static void
 array_dealloc(PyObject *object)
 {
@@ -32,8 +46,7 @@ array_dealloc(PyObject *object)
     if (self->weakrefs)
         PyObject_ClearWeakRefs(object);
     if (self->owned)
-        pm_release(self->state, self->dev, self->owned,
-                   (uint64_t)self->view.size * pm_dtype_size_B(self->view.dtype));
+        array_free_memory(self);
     Py_XDECREF(self->base);
     PyObject_Free(object);
     Py_DECREF(type);
@@ -166,6 +179,21 @@ array_get_host_interface(PyObject *object, void *closure)
     return array_interface(self, 3);
 }
 
+/* Whether the elements lie as a consumer with these flags expects. */
+static bool
+array_has_order(const struct pm_view *view, int flags)
+{
+    bool c = view->layout == IR_LAYOUT_C;
+    bool f = view->layout == IR_LAYOUT_F || (c && view->rank == 1);
+    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS)
+        return c;
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS)
+        return f;
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS)
+        return c || f;
+    return c || (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+}
+
 static int
 array_get_buffer(PyObject *object, Py_buffer *buffer, int flags)
 {
@@ -177,8 +205,12 @@ array_get_buffer(PyObject *object, Py_buffer *buffer, int flags)
                                            "use copy_to_host()");
         return -1;
     }
-    if (view->layout != IR_LAYOUT_C && (flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
-        PyErr_SetString(PyExc_BufferError, "this gpu array is not contiguous");
+    if (!array_has_order(view, flags)) {
+        PyErr_SetString(PyExc_BufferError, "this gpu array is not contiguous in that order");
+        return -1;
+    }
+    if (view->read_only && (flags & PyBUF_WRITABLE) == PyBUF_WRITABLE) {
+        PyErr_SetString(PyExc_BufferError, "this gpu array is read-only");
         return -1;
     }
     if (!pm_wait(self->state, self->dev, NULL))

@@ -1,6 +1,7 @@
 /* array_copy: values between host and device, any strides on either side.
  *
- * On the CPU device device memory is host memory: wait for the kernels, then copy elements. On a GPU
+ * On the CPU device device memory is host memory: wait for the kernels, then copy elements, of arrays
+ * that overlap by way of a buffer, so that a[:] = a[::-1] is what it says. On a GPU
  * contiguous arrays of one order go in one copy; everything else goes through a contiguous buffer on the
  * host (a strided array on the device is read and written as its whole span). The GIL is dropped. */
 #include "pymod/pm.h"
@@ -56,14 +57,34 @@ copy_span(const struct pm_view *device, struct pm_view *host_out, uint64_t *addr
 }
 
 static bool
+copy_overlaps(const struct pm_view *a, const struct pm_view *b)
+{
+    int64_t first_a, end_a, first_b, end_b;
+    pm_view_span(a, &first_a, &end_a);
+    pm_view_span(b, &first_b, &end_b);
+    return a->data + (uint64_t)first_a < b->data + (uint64_t)end_b &&
+           b->data + (uint64_t)first_b < a->data + (uint64_t)end_a;
+}
+
+static bool
 copy_on_host(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
              const struct pm_view *from)
 {
+    struct pm_view between = *from;
+    void *buffer = NULL;
     if (!pm_wait(state, dev, NULL))
         return false;
+    if (copy_overlaps(to, from)) {
+        if (!pm_view_contiguous(&between, false) || !(buffer = malloc(copy_size_B(from))))
+            return PyErr_NoMemory() != NULL;
+        between.data = (uint64_t)(uintptr_t)buffer;
+    }
     Py_BEGIN_ALLOW_THREADS
-    pm_view_copy(to, from);
+    if (buffer)
+        pm_view_copy(&between, from);
+    pm_view_copy(to, buffer ? &between : from);
     Py_END_ALLOW_THREADS
+    free(buffer);
     return true;
 }
 
@@ -128,7 +149,7 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
         return true;
     if (rt_device_info(dev)->kind == RT_CPU)
         return copy_on_host(state, dev, to, from);
-    if (copy_in_one(to, from)) {
+    if (copy_in_one(to, from) && !copy_overlaps(to, from)) {
         struct sp_diag diag;
         sp_diag_init(&diag);
         bool ok;

@@ -25,7 +25,7 @@ index_axis(struct pm_array *self, PyObject *item, uint32_t axis, struct pm_view 
         Py_ssize_t n = PySlice_AdjustIndices((Py_ssize_t)extent, &start, &stop, step);
         view->data += (uint64_t)(n ? start * stride : 0);
         view->shape[view->rank] = n;
-        view->strides[view->rank++] = stride * step;
+        view->strides[view->rank++] = (int64_t)((uint64_t)stride * (uint64_t)step);
         return true;
     }
     if (!PyIndex_Check(item))

@@ -17,7 +17,7 @@ pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran)
     if (!dev)
         return NULL;
     if (!pm_view_contiguous(&made, fortran))
-        return pm_fail(state, BAD_VALUE, "an array of more than 2^62 bytes");
+        return pm_fail(state, BAD_VALUE, "an array of more than 2^61 bytes");
     struct pm_array *self = pm_array_new(state, dev, &made, NULL);
     if (!self)
         return NULL;

@@ -90,6 +90,15 @@ pm_announce(struct pm_state *state)
     PySys_WriteStderr("%s", line);
 }
 
+void
+pm_keep(struct pm_state *state, struct sp_diag *diag)
+{
+    if (state->pending.code == SP_OK)
+        state->pending = *diag;
+    else
+        sp_diag_finish(diag);
+}
+
 bool
 pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
 {
@@ -108,8 +117,6 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
             rt_device_cancel(dev);
         }
     } while (ok && !done);
-    if (state->garbage)
-        pm_release_all(state);
     if (interrupted) { /* the signal's exception is the one that is raised */
         sp_diag_finish(&diag);
         return false;

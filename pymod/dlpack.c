@@ -66,8 +66,11 @@ pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor
     view->rank = (uint8_t)tensor->n_dims;
     for (int i = 0; i < tensor->n_dims; i++)
         view->shape[i] = tensor->shape[i];
-    if (!pm_view_contiguous(view, false))
+    if (!pm_view_contiguous(view, false)) {
+        PyOS_snprintf(message, sizeof message, "%.120s: its shape is too large", what);
+        pm_fail(state, BAD_ARRAY, message);
         return -1;
+    }
     for (int i = 0; tensor->strides && i < tensor->n_dims; i++)
         view->strides[i] = tensor->strides[i] * (int64_t)pm_dtype_size_B(view->dtype);
     foreign->ordinal = tensor->device_id;

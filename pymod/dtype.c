@@ -5,6 +5,7 @@
  * identity. The objects are casts in a kernel; on the host they make NumPy scalars when there is NumPy. */
 #include "pymod/pm.h"
 
+#include <math.h>
 #include <string.h>
 
 struct dtype {
@@ -352,6 +353,22 @@ pm_dtype_parse(struct pm_state *state, PyObject *object, ir_type *dtype_out)
     return false;
 }
 
+/* The bits of a float as an element of integers, as a store in a kernel has them. */
+static int64_t
+dtype_saturate(const struct ir_scalar_row *row, double value)
+{
+    bool is_unsigned = row->class == IR_CLASS_UINT;
+    double high = ldexp(1, row->bits - !is_unsigned), low = is_unsigned ? 0 : -high;
+    if (isnan(value))
+        return 0;
+    if (value >= high)
+        return (int64_t)(UINT64_MAX >> (64 - row->bits + !is_unsigned));
+    if (value <= low)
+        return is_unsigned ? 0 : -(int64_t)(UINT64_MAX >> (64 - row->bits + 1)) - 1;
+    return is_unsigned ? (int64_t)(uint64_t)value : (int64_t)value;
+}
+
+/* Converts as a store in a kernel: ints keep their low bits, floats saturate. */
 bool
 pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, void *out)
 {
@@ -371,10 +388,18 @@ pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, v
         *(uint8_t *)out = truth > 0;
         return truth >= 0;
     }
+    if (!PyIndex_Check(value)) {
+        double real = PyFloat_AsDouble(value);
+        int64_t number = dtype_saturate(row, real);
+        if (real == -1.0 && PyErr_Occurred())
+            return false;
+        memcpy(out, &number, row->bits / 8u);
+        return true;
+    }
     PyObject *whole = PyNumber_Long(value);
     if (!whole)
         return false;
-    unsigned long long bits = PyLong_AsUnsignedLongLongMask(whole); /* the low bits, as a store */
+    unsigned long long bits = PyLong_AsUnsignedLongLongMask(whole);
     Py_DECREF(whole);
     if (bits == (unsigned long long)-1 && PyErr_Occurred())
         return false;

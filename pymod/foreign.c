@@ -38,6 +38,23 @@ foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, c
     return foreign_fail(state, what, reason);
 }
 
+/* Whether the size, and the way from the first element to any other, fit 63 bits with room to spare:
+ * interfaces of other libraries say what they like. */
+static bool
+foreign_fits(const struct pm_view *view)
+{
+    int64_t size_B = pm_dtype_size_B(view->dtype), span_B = 0;
+    for (uint32_t i = 0; i < view->rank; i++) {
+        int64_t extent = view->shape[i], reach, stride = view->strides[i];
+        if (__builtin_mul_overflow(size_B, extent ? extent : 1, &size_B) || stride == INT64_MIN)
+            return false;
+        if (extent > 1 && (__builtin_mul_overflow(extent - 1, stride < 0 ? -stride : stride, &reach) ||
+                           __builtin_add_overflow(span_B, reach, &span_B)))
+            return false;
+    }
+    return size_B <= INT64_MAX / 4 && span_B <= INT64_MAX / 4;
+}
+
 int
 pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
 {
@@ -52,6 +69,8 @@ pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *f
         if (view->shape[i] > 1)
             bits |= (uint64_t)view->strides[i];
     }
+    if (!foreign_fits(view))
+        return foreign_fail(state, what, "its shape or strides are too large");
     pm_view_finish(view);
     if (view->size && bits % pm_dtype_size_B(view->dtype))
         return foreign_fail(state, what,

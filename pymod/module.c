@@ -141,7 +141,6 @@ module_free(void *module)
     if (!state)
         return;
     module_clear(module);
-    pm_release_all(state);
     fe_interp_destroy(state->interp);
     rt_runtime_destroy(state->rt);
     cg_destroy(state->cg);

@@ -42,9 +42,7 @@ struct pm_state {
     struct fe_interp *interp; /* made at the first READ */
     struct rt_device *dev;    /* the chosen one; NULL until it is needed */
     bool announce;            /* the CPU device was chosen for want of a GPU, nobody was told yet */
-    struct pm_garbage *garbage; /* memory that kernels in flight may still use: release.c */
-    uint64_t garbage_B;
-    struct sp_diag pending; /* what freeing memory found out; raised by the next wait */
+    struct sp_diag pending; /* what destructors found out; raised by the next wait */
     uint64_t serial;        /* numbers compiled entries */
     uint32_t n_queued;      /* launches since the last wait */
 
@@ -88,6 +86,8 @@ struct rt_device *pm_device(struct pm_state *state);
 void pm_announce(struct pm_state *state);
 /* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu. */
 bool pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream);
+/* Keeps what a destructor, which cannot raise, found out, for the next wait. */
+void pm_keep(struct pm_state *state, struct sp_diag *diag);
 /* Architecture and newest PTX version for the device. */
 bool pm_device_arch(struct pm_state *state, struct rt_device *dev, struct cg_arch *arch_out,
                     uint16_t *ptx_cap_out);
@@ -225,11 +225,6 @@ int pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *te
 int pm_foreign_fail_kind(struct pm_state *state, const char *what, int kind);
 /* What holds for every protocol: rank, alignment, layout. */
 int pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign);
-
-/* Frees an array's memory, at once or when the kernels in flight are over: release.c */
-void pm_release(struct pm_state *state, struct rt_device *dev, uint64_t address, uint64_t size_B);
-/* Frees what waits; after a wait. */
-void pm_release_all(struct pm_state *state);
 
 /* ---- Streams: stream.c ---------------------------------------------------------------------------- */
 

@@ -156,12 +156,8 @@ stream_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     struct sp_diag diag;
     sp_diag_init(&diag);
-    if (self->owned && !rt_device_stream_destroy(self->dev, self->handle, &diag)) {
-        if (self->state->pending.code == SP_OK)
-            self->state->pending = diag;
-        else
-            sp_diag_finish(&diag);
-    }
+    if (self->owned && !rt_device_stream_destroy(self->dev, self->handle, &diag))
+        pm_keep(self->state, &diag);
     PyObject_Free(object);
     Py_DECREF(type);
 }

@@ -1,5 +1,6 @@
 """Arrays on the host side: making, copying, viewing, and the protocols in and out."""
 
+import ctypes
 import gc
 import weakref
 
@@ -179,6 +180,29 @@ def test_bad_indices(memory):
         del array[0]
 
 
+def test_views_that_overlap(memory):
+    for to, start in [(np.s_[:], np.s_[::-1]), (np.s_[1:], np.s_[:-1]), (np.s_[:-2], np.s_[2:])]:
+        host = values((50,), np.int32)
+        array = gpu.to_device(host)
+        array[to] = array[start]
+        host[to] = host[start].copy()
+        assert np.array_equal(array.copy_to_host(), host)
+    array = gpu.to_device(values((6, 6), np.float64))
+    array[:] = array.T
+    assert np.array_equal(array.copy_to_host(), values((6, 6), np.float64).T)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "stored"),
+    [("uint8", 300.7, 255), ("uint8", np.float32(-3), 0), ("int8", -1e9, -128), ("int64", 1e300, 2**63 - 1),
+     ("uint64", 1e300, 2**64 - 1), ("int32", float("nan"), 0), ("uint8", 300, 44), ("int16", -2.7, -2)],
+)  # fmt: skip
+def test_elements_convert_as_in_kernels(memory, dtype, value, stored):
+    array = gpu.full(2, value, dtype=dtype)
+    array[1] = value
+    assert array.copy_to_host().tolist() == [stored, stored]
+
+
 def test_mismatches_show_both_sides(memory):
     array = gpu.zeros((3, 4), np.float32)
     for other in [np.zeros((4, 3), np.float32), np.zeros((3, 4)), np.zeros(12, np.float32)]:
@@ -224,6 +248,34 @@ def test_memory_is_shared_on_the_cpu_device():
     view += 1
     assert view[1, 2] == 6
     assert memoryview(gpu.empty(0)).nbytes == 0
+
+
+def buffer_is_given(array, flags):
+    """Whether the buffer protocol gives the array to a consumer with these flags of C."""
+    view = ctypes.create_string_buffer(256)
+    try:
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), view, flags)
+    except BufferError:
+        return False
+    ctypes.pythonapi.PyBuffer_Release(view)
+    return True
+
+
+def test_the_buffer_has_what_is_asked_for():
+    simple, writable, c, fortran, either, strided = 0, 1, 0x38, 0x58, 0x98, 0x18
+    frozen = np.arange(4.0)
+    frozen.flags.writeable = False
+    rows = gpu.to_device(values((2, 3), np.float64))
+    cases = [
+        (rows, {simple, writable, c, either, strided}),
+        (rows.T, {fortran, either, strided}),
+        (gpu.zeros(6), {simple, writable, c, fortran, either, strided}),
+        (gpu.zeros(6)[::2], {strided}),
+        (gpu.as_gpu_array(frozen), {simple, c, fortran, either, strided}),
+    ]
+    for array, given in cases:
+        for flags in (simple, writable, c, fortran, either, strided):
+            assert buffer_is_given(array, flags) == (flags in given), (array, flags)
 
 
 def test_the_views_keep_the_memory():
@@ -307,6 +359,9 @@ def test_bytes_and_the_like(memory):
         ({"data": None}, "lacks"),
         ({"mask": 1}, "masked"),
         ({"shape": (-3,), "strides": (4,)}, "negative extent"),
+        ({"shape": (2**40, 2**40), "strides": (0, 0)}, "too large"),
+        ({"shape": (3,), "strides": (2**62,)}, "too large"),
+        ({"shape": (3,), "strides": (-(2**63),)}, "too large"),
     ],
 )
 def test_broken_interfaces(changes, text):
