@@ -4,7 +4,8 @@
  * memory. It is the oracle of the passes' tests and therefore shares nothing with ir/fold.c:
  * integers are 128 bits wide and cut after each step, floats go through long double only where that
  * is exact. Every NaN becomes the one quiet NaN, for payloads and signs of NaN are not defined.
- * What ops.def leaves undefined ends the run as INTERP_BAD. */
+ * What ops.def leaves undefined (a division by zero, a shift by the width), which LLVM would silently
+ * turn into anything, ends the run as INTERP_BAD. */
 #include "tests/ir/interp.h"
 
 #include <math.h>
@@ -36,8 +37,8 @@ as_signed(ir_type type, uint64_t bits)
     return bits >> (width - 1) & 1 ? value - ((__int128)1 << width) : value;
 }
 
-static double
-to_double(ir_type type, uint64_t bits)
+double
+interp_to_double(ir_type type, uint64_t bits)
 {
     if (type == IR_T_F32) {
         float f;
@@ -51,8 +52,8 @@ to_double(ir_type type, uint64_t bits)
 }
 
 /* Bits of a value that the type holds exactly. */
-static uint64_t
-from_double(ir_type type, double value)
+uint64_t
+interp_from_double(ir_type type, double value)
 {
     uint64_t bits = 0;
     if (type == IR_T_F32) {
@@ -70,7 +71,8 @@ from_double(ir_type type, double value)
 static uint64_t
 run_float(enum ir_op op, ir_type type, const uint64_t *a, struct interp *in)
 {
-    double x = to_double(type, a[0]), y = to_double(type, a[1]), z = to_double(type, a[2]);
+    double x = interp_to_double(type, a[0]), y = interp_to_double(type, a[1]),
+           z = interp_to_double(type, a[2]);
     double r;
     switch (op) {
     case IR_FADD: r = x + y; break;
@@ -90,7 +92,7 @@ run_float(enum ir_op op, ir_type type, const uint64_t *a, struct interp *in)
     case IR_FCOPYSIGN: r = signbit(x) == signbit(y) ? x : -x; break;
     default: bad(in, "float operation"); return 0;
     }
-    return from_double(type, r);
+    return interp_from_double(type, r);
 }
 
 static uint64_t
@@ -188,17 +190,17 @@ run_convert(enum ir_op op, ir_type from, ir_type to, uint64_t a)
     case IR_ZEXT: return a;
     case IR_TRUNC: return cut(to, a);
     case IR_SITOFP: /* one rounding: long double holds every 64-bit integer */
-        return to == IR_T_F32 ? from_double(to, (float)(long double)as_signed(from, a))
-                              : from_double(to, (double)(long double)as_signed(from, a));
+        return to == IR_T_F32 ? interp_from_double(to, (float)(long double)as_signed(from, a))
+                              : interp_from_double(to, (double)(long double)as_signed(from, a));
     case IR_UITOFP:
-        return to == IR_T_F32 ? from_double(to, (float)(long double)a)
-                              : from_double(to, (double)(long double)a);
-    case IR_FPEXT: return from_double(to, to_double(from, a));
-    case IR_FPTRUNC: return from_double(to, (float)to_double(from, a));
+        return to == IR_T_F32 ? interp_from_double(to, (float)(long double)a)
+                              : interp_from_double(to, (double)(long double)a);
+    case IR_FPEXT: return interp_from_double(to, interp_to_double(from, a));
+    case IR_FPTRUNC: return interp_from_double(to, (float)interp_to_double(from, a));
     case IR_BITCAST: return a;
     default: break;
     }
-    double value = to_double(from, a);
+    double value = interp_to_double(from, a);
     bool is_signed = op == IR_FPTOSI_SAT;
     unsigned width = ir_machine_bits(to);
     __int128 low = is_signed ? -((__int128)1 << (width - 1)) : 0;
@@ -220,28 +222,38 @@ memory_size_B(ir_type type)
     return bits < 8 ? 1 : bits / 8;
 }
 
+/* The bytes at an address, or NULL if there are none. */
+static uint8_t *
+memory_at(struct interp *in, uint64_t at)
+{
+    if (in->real_memory)
+        return (uint8_t *)(uintptr_t)at;
+    if (at <= INTERP_MEMORY_B - 8)
+        return in->memory + at;
+    bad(in, "address");
+    return NULL;
+}
+
 static uint64_t
 memory_read(struct interp *in, ir_type type, uint64_t at)
 {
     uint64_t bits = 0;
-    if (at > INTERP_MEMORY_B - 8)
-        bad(in, "address");
-    else
-        memcpy(&bits, in->memory + at, memory_size_B(type));
+    const uint8_t *from = memory_at(in, at);
+    if (from)
+        memcpy(&bits, from, memory_size_B(type));
     if (ir_machine_bits(type) == 1)
         bits &= 1;
     if (type == IR_T_F32 || type == IR_T_F64)
-        return from_double(type, to_double(type, bits));
+        return interp_from_double(type, interp_to_double(type, bits));
     return bits;
 }
 
 static void
 memory_write(struct interp *in, ir_type type, uint64_t at, uint64_t bits)
 {
-    if (at > INTERP_MEMORY_B - 8)
-        bad(in, "address");
-    else
-        memcpy(in->memory + at, &bits, memory_size_B(type));
+    uint8_t *to = memory_at(in, at);
+    if (to)
+        memcpy(to, &bits, memory_size_B(type));
 }
 
 static uint64_t
@@ -249,7 +261,7 @@ run_const(const struct ir_module *module, const struct ir_insn *insn)
 {
     const struct ir_const_info *info = ir_const_info(module, insn->imm);
     if (insn->type == IR_T_F32 || insn->type == IR_T_F64)
-        return from_double(insn->type, info->f);
+        return interp_from_double(insn->type, info->f);
     return cut(insn->type, info->u);
 }
 
@@ -271,7 +283,8 @@ run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64
     case IR_CONST: return run_const(func->module, insn);
     case IR_ICMP: return run_icmp((enum ir_icmp)insn->imm, from, a[0], a[1]);
     case IR_FCMP:
-        return run_fcmp((enum ir_fcmp)insn->imm, to_double(from, a[0]), to_double(from, a[1]));
+        return run_fcmp((enum ir_fcmp)insn->imm, interp_to_double(from, a[0]),
+                        interp_to_double(from, a[1]));
     case IR_SELECT: return a[0] ? a[1] : a[2];
     case IR_PTRADD: return a[0] + a[1];
     case IR_LOAD: return memory_read(in, insn->type, a[0]);
@@ -287,9 +300,12 @@ run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64
         return old;
     }
     case IR_RESULT: return call_results[ir_arg(func, ref, 0)][insn->imm];
-    case IR_INTRIN: /* any function of operands and id will do */
-        return from_double(insn->type, cos(to_double(from, a[0]) + (double)insn->imm));
-    case IR_POLL: return 0;
+    case IR_INTRIN:
+        if (in->intrin)
+            return in->intrin(in->context, insn, a);
+        return interp_from_double(insn->type,
+                                  cos(interp_to_double(from, a[0]) + (double)insn->imm));
+    case IR_POLL: in->polls++; return 0;
     default: break;
     }
     if (insn->op >= IR_SEXT && insn->op <= IR_BITCAST)
@@ -396,18 +412,26 @@ run_func(struct interp *in, const struct ir_func *func, const uint64_t *args, ui
 }
 
 void
+interp_go(struct interp *in, const uint64_t *args)
+{
+    uint64_t results[INTERP_MAX_RESULTS] = {0};
+    const struct ir_func *func = in->module->funcs.data[0];
+    in->end = INTERP_RET;
+    run_func(in, func, args, results);
+    if (in->end == INTERP_RET) {
+        in->n_values = func->n_results;
+        memcpy(in->values, results, sizeof results);
+    }
+}
+
+void
 interp_run(struct interp *in, const struct ir_module *module, const uint64_t *args,
            uint64_t max_steps)
 {
-    uint64_t results[INTERP_MAX_RESULTS] = {0};
     memset(in, 0, sizeof *in);
     in->module = module;
     in->steps_left = max_steps;
     for (uint32_t i = 0; i < INTERP_MEMORY_B; i++)
         in->memory[i] = (uint8_t)(i * 37 + 11);
-    run_func(in, module->funcs.data[0], args, results);
-    if (in->end == INTERP_RET) {
-        in->n_values = module->funcs.data[0]->n_results;
-        memcpy(in->values, results, sizeof results);
-    }
+    interp_go(in, args);
 }

@@ -11,8 +11,12 @@ enum interp_end { INTERP_RET, INTERP_RAISE, INTERP_UNREACHABLE, INTERP_LIMIT, IN
 
 struct interp {
     const struct ir_module *module;
-    uint8_t memory[INTERP_MEMORY_B]; /* an address is an offset in it */
-    uint64_t steps_left;
+    /* NULL: any function of operands and number */
+    uint64_t (*intrin)(void *context, const struct ir_insn *insn, const uint64_t *args);
+    void *context;
+    bool real_memory;                /* addresses are those of the process */
+    uint8_t memory[INTERP_MEMORY_B]; /* otherwise an address is an offset in it */
+    uint64_t steps_left, polls;
     uint32_t depth;
     enum interp_end end;
     const char *problem; /* INTERP_BAD: what was not defined */
@@ -21,8 +25,13 @@ struct interp {
     uint64_t values[INTERP_MAX_RESULTS + SP_FAULT_VALUES];
 };
 
-/* Runs function 0 on these bits, one per parameter. */
+/* Runs function 0 on these bits, one per parameter, in memory with fixed contents. */
 void interp_run(struct interp *in, const struct ir_module *module, const uint64_t *args,
                 uint64_t max_steps);
+/* The same with what the caller has set: the members before `memory`, and `steps_left`. */
+void interp_go(struct interp *in, const uint64_t *args);
+
+uint64_t interp_from_double(ir_type type, double value);
+double interp_to_double(ir_type type, uint64_t bits);
 
 #endif

@@ -42,11 +42,8 @@ lowered_start(struct lowered *t, const char *source, const char *signature,
     if (!ok)
         fail_msg("%s: %s\n%s%s", sp_error_name(t->diag.code), t->diag.message, source,
                  t->text.data ? t->text.data : "");
-    t->run = (struct run_core){.module = t->core,
-                               .arena = &t->arena,
-                               .ntid = {1, 1, 1},
-                               .nctaid = {1, 1, 1},
-                               .steps_left = 10000000};
+    t->run = (struct run_core){
+        .module = t->core, .ntid = {1, 1, 1}, .nctaid = {1, 1, 1}, .steps_left = 10000000};
 }
 
 /* All passes over the CORE module, which must stay valid and do the same. */
@@ -81,7 +78,7 @@ lowered_end(struct lowered *t)
 static inline void
 lowered_run(struct lowered *t, const uint64_t *args)
 {
-    if (!run_core(&t->run, 0, args, NULL))
+    if (!run_core(&t->run, args))
         fail_msg("the kernel %s\n%s", t->run.raised ? "raised" : "does not end", t->text.data);
 }
 

@@ -1,4 +1,4 @@
-/* Runs CORE functions in C tests, one thread, real memory. */
+/* Runs a kernel of phase CORE as one thread, in the process's memory. */
 #ifndef TESTS_RUN_CORE_H
 #define TESTS_RUN_CORE_H
 
@@ -6,7 +6,6 @@
 
 struct run_core {
     const struct ir_module *module;
-    struct sp_arena *arena;
     uint32_t tid[3], ntid[3], ctaid[3], nctaid[3];
     uint64_t steps_left; /* 0 at the end: gave up */
     bool raised;
@@ -15,7 +14,7 @@ struct run_core {
     uint64_t polls;
 };
 
-/* Values are bits, extended by zeros. False if it raised or gave up. */
-bool run_core(struct run_core *run, uint32_t func, const uint64_t *args, uint64_t *results_out);
+/* Arguments are bits, extended by zeros. False if it raised or gave up. */
+bool run_core(struct run_core *run, const uint64_t *args);
 
 #endif

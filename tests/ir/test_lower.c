@@ -123,7 +123,7 @@ element(const char *layout, int64_t i, int64_t j, struct ir_options options, boo
     uint64_t args[] = {P(data), 3, 4, 8, 2, (uint64_t)i & 0xffffffff, (uint64_t)j, P(&out), 1, 8};
     uint64_t dense[] = {P(data), 3, 4, (uint64_t)i & 0xffffffff, (uint64_t)j, P(&out), 1, 8};
     bool any = strcmp(layout, "[:, :]") == 0;
-    bool ok = run_core(&t.run, 0, any ? args : dense, NULL);
+    bool ok = run_core(&t.run, any ? args : dense);
     assert_int_equal(t.written, 8);
     *raised = t.run.raised;
     assert_true(ok || *raised);
@@ -297,7 +297,7 @@ test_tuple_index(void **state)
         uint64_t args[] = {(uint64_t)i, v_bits, P(&out), 1};
         begin(&t, source, "int, float32, float32[::1]", checked);
         assert_string_equal(lowered_type(&t, 7), "float32");
-        bool ok = run_core(&t.run, 0, args, NULL);
+        bool ok = run_core(&t.run, args);
         assert_int_equal(ok, i >= -3 && i < 3);
         if (ok)
             assert_true(out == want[i < 0 ? i + 3 : i]);
