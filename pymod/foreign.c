@@ -48,8 +48,9 @@ foreign_fits(const struct pm_view *view)
         int64_t extent = view->shape[i], reach, stride = view->strides[i];
         if (__builtin_mul_overflow(size_B, extent ? extent : 1, &size_B) || stride == INT64_MIN)
             return false;
-        if (extent > 1 && (__builtin_mul_overflow(extent - 1, stride < 0 ? -stride : stride, &reach) ||
-                           __builtin_add_overflow(span_B, reach, &span_B)))
+        if (extent > 1 &&
+            (__builtin_mul_overflow(extent - 1, stride < 0 ? -stride : stride, &reach) ||
+             __builtin_add_overflow(span_B, reach, &span_B)))
             return false;
     }
     return size_B <= INT64_MAX / 4 && span_B <= INT64_MAX / 4;

@@ -42,9 +42,9 @@ struct pm_state {
     struct fe_interp *interp; /* made at the first READ */
     struct rt_device *dev;    /* the chosen one; NULL until it is needed */
     bool announce;            /* the CPU device was chosen for want of a GPU, nobody was told yet */
-    struct sp_diag pending; /* what destructors found out; raised by the next wait */
-    uint64_t serial;        /* numbers compiled entries */
-    uint32_t n_queued;      /* launches since the last wait */
+    struct sp_diag pending;   /* what destructors found out; raised by the next wait */
+    uint64_t serial;          /* numbers compiled entries */
+    uint32_t n_queued;        /* launches since the last wait */
 
     bool numpy_known; /* the table below is filled: numpy was imported by someone */
     uint32_t n_numpy_types;

@@ -128,9 +128,8 @@ check_positions(const struct fe_fixture *fixture, const struct fe_fixture_functi
     decode(&d, function);
     uint32_t n = d.code.n_positions;
     struct fe_position *read = SP_NEW_N(&d.arena, struct fe_position, n + 1);
-    assert_int_equal(fe_positions_read(function->table, function->table_B, d.code.first_line, n + 1,
-                                       read),
-                     n);
+    assert_int_equal(
+        fe_positions_read(function->table, function->table_B, d.code.first_line, n + 1, read), n);
     assert_memory_equal(read, d.code.positions, n * sizeof *read);
     for (uint32_t cut = 0; cut < function->table_B; cut++) {
         uint8_t *part = malloc(cut + 1); /* its end is where the allocation's is */
