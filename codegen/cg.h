@@ -29,8 +29,6 @@ void cg_destroy(struct cg_state *state);
 void cg_set_site_packages(struct cg_state *state, const char *const *folders, uint32_t n);
 
 const char *cg_llvm_version(void); /* "22.1.0" */
-/* The host's processor as LLVM calls it. The text lives with `state`. */
-const char *cg_host_cpu(struct cg_state *state);
 
 /* ---- Options: options.c ---------------------------------------------------------------------- */
 

@@ -108,13 +108,6 @@ cg_state_ask_host(struct cg_state *state)
     pthread_mutex_unlock(&state->lock);
 }
 
-const char *
-cg_host_cpu(struct cg_state *state)
-{
-    cg_state_ask_host(state);
-    return state->cpu;
-}
-
 static void
 state_init_llvm(void)
 {

@@ -77,7 +77,6 @@ struct ir_arith_row {
     uint8_t lowering; /* enum ir_lowering */
 };
 
-enum ir_class ir_number_class(ir_type scalar);
 static inline bool
 ir_is_float(ir_type t)
 {

@@ -30,12 +30,6 @@ static const struct ir_arith_row unary_rows[IR_N_UNOPS][N_PAIRS] = {
 #include "ir/arith.def"
 };
 
-enum ir_class
-ir_number_class(ir_type scalar)
-{
-    return ir_scalar_row(scalar)->class;
-}
-
 static unsigned
 numbers_class(ir_type t)
 {
