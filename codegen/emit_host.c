@@ -229,6 +229,17 @@ host_emit_poll(struct cg_emit *e)
     LLVMPositionBuilderAtEnd(e->builder, next);
 }
 
+static LLVMValueRef
+host_emit_deep(struct cg_emit *e)
+{
+    LLVMValueRef zero = cg_emit_i32(e, 0);
+    LLVMValueRef frame =
+        cg_emit_intrinsic(e, "llvm.frameaddress", 1, &e->types[IR_T_PTR], 1, &zero);
+    LLVMValueRef end = host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
+                                 offsetof(struct sp_block, stack_end));
+    return LLVMBuildICmp(e->builder, LLVMIntULT, frame, end, "");
+}
+
 const struct cg_target cg_host = {
     .name = "host",
     .spaces = {0, 0, 0, 0},
@@ -240,4 +251,5 @@ const struct cg_target cg_host = {
     .emit_to_int = host_emit_to_int,
     .emit_raise = host_emit_raise,
     .emit_poll = host_emit_poll,
+    .emit_deep = host_emit_deep,
 };

@@ -213,6 +213,12 @@ nvptx_emit_poll(struct cg_emit *e)
     (void)e;
 }
 
+static LLVMValueRef
+nvptx_emit_deep(struct cg_emit *e)
+{
+    return LLVMConstNull(e->types[IR_T_I1]);
+}
+
 const struct cg_target cg_nvptx = {
     .name = "nvptx",
     .spaces = {0, 1, 3, 5},
@@ -224,4 +230,5 @@ const struct cg_target cg_nvptx = {
     .emit_to_int = nvptx_emit_to_int,
     .emit_raise = nvptx_emit_raise,
     .emit_poll = nvptx_emit_poll,
+    .emit_deep = nvptx_emit_deep,
 };

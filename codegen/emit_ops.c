@@ -472,6 +472,7 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
     case IR_RESULT: return ops_result(e, ref, ir_arg(e->func, ref, 0), insn->imm);
     case IR_INTRIN: return ops_intrin(e, ref, insn, args, &e->values[ref]);
     case IR_POLL: e->target->emit_poll(e); return true;
+    case IR_DEEP: e->values[ref] = e->target->emit_deep(e); return true;
     case IR_RAISE: return ops_raise(e, ref, insn, args);
     case IR_JUMP: LLVMBuildBr(e->builder, e->blocks[block->succ[0]]); return true;
     case IR_BR: ops_br(e, insn, args[0]); return true;

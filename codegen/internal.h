@@ -128,6 +128,7 @@ struct cg_target {
     /* Writes the fault and ends the thread or returns; the block is complete after it. */
     bool (*emit_raise)(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values);
     void (*emit_poll)(struct cg_emit *e);
+    LLVMValueRef (*emit_deep)(struct cg_emit *e);
 };
 extern const struct cg_target cg_nvptx, cg_host;
 

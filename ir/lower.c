@@ -408,7 +408,7 @@ lower_blocks(struct lower *l)
         rpo_of[b] = i;
         spans[b].live = sp_bits_has(&l->inst->live_blocks, b);
         if (spans[b].live)
-            spans[b].first = b ? ir_block_new(l->func) : 0;
+            spans[b].first = b ? ir_block_new(l->func) : l->block;
     }
     for (uint32_t i = 0; i < flow->n_rpo; i++) {
         uint32_t b = flow->rpo[i];
@@ -437,6 +437,28 @@ lower_blocks(struct lower *l)
             lower_phi_operands(l, b, spans, py_of, edges);
 }
 
+/* What may call itself ends the thread before the stack is used up, and can be interrupted. */
+static void
+lower_depth(struct lower *l)
+{
+    struct sp_arena *arena = l->core->arena;
+    const char *name = l->from->name;
+    sp_vec_push(arena, &l->core->sites,
+                (struct sp_fault_site){.code = SP_E_TOO_DEEP,
+                                       .where = {.file = l->func->file,
+                                                 .function = sp_arena_strdup(arena, name),
+                                                 .line = l->from->line,
+                                                 .end_line = l->from->line,
+                                                 .col = -1,
+                                                 .end_col = -1},
+                                       .name = sp_arena_strdup(arena, name)});
+    uint32_t fail = ir_block_new(l->func), go_on = ir_block_new(l->func);
+    lower_emit(l, IR_POLL, IR_T_NONE, 0, 0, NULL);
+    ir_br(l->func, l->block, lower_emit(l, IR_DEEP, IR_T_I1, 0, 0, NULL), fail, go_on);
+    ir_raise(l->func, fail, l->core->sites.len - 1, 0, NULL);
+    l->block = go_on;
+}
+
 static void
 lower_func(struct lower *l, const struct ir_instance *inst)
 {
@@ -456,6 +478,8 @@ lower_func(struct lower *l, const struct ir_instance *inst)
     }
     l->block = ir_block_new(l->func);
     lower_params(l);
+    if (l->ctx->options.poll && l->in_cycle[inst->index])
+        lower_depth(l);
     lower_blocks(l);
 }
 
@@ -522,6 +546,7 @@ ir_lower(struct ir_ctx *ctx, const struct ir_typed *typed, struct ir_module **co
     l.core = ir_module_new(ctx->arena, IR_PHASE_CORE);
     l.core->hash = typed->module->hash;
     l.func_of = SP_NEW_N(ctx->arena, uint32_t, typed->instances.len);
+    l.in_cycle = ctx->options.poll ? lower_cycles(typed, ctx->arena) : NULL;
     uint32_t *argument_of = NULL;
     for (uint32_t i = 0; i < typed->instances.len; i++)
         if (i == 0 || typed->instances.data[i]->live)

@@ -37,6 +37,7 @@ struct lower {
     struct ir_module *py;   /* typed->module */
     struct ir_module *core; /* the result */
     uint32_t *func_of;      /* instance -> CORE function */
+    const bool *in_cycle;   /* instance -> may call itself */
 
     /* The instance being lowered. */
     const struct ir_instance *inst;
@@ -171,6 +172,11 @@ lower_n_args(const struct lower *l, ir_ref py)
 {
     return ir_insn(l->from, py)->n_args - 1u;
 }
+
+/* ---- lower_cycle.c ---- */
+
+/* Per instance: whether it may come to call itself, or lies between such. */
+const bool *lower_cycles(const struct ir_typed *typed, struct sp_arena *arena);
 
 /* ---- lower_written.c ---- */
 

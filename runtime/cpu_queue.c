@@ -26,6 +26,7 @@
 #define QUEUE_MAX_SPARE 64
 #define QUEUE_MAX_JOBS 65536 /* more than that and a launch waits */
 #define QUEUE_PARAMS_B 512   /* room for the parameters of a reusable job */
+#define QUEUE_STACK_B 131072 /* of a worker's stack, for what a recursive function calls */
 
 static void
 queue_init_sync(struct cpu_queue *queue)
@@ -87,12 +88,19 @@ queue_run_block(struct cpu_job *job, struct sp_block *block, uint64_t index)
     job->code->entry(block, job->params);
 }
 
-/* Takes blocks until none is left. `shared` is the worker's shared memory, of at least shared_B. */
+struct worker_memory {
+    void *shared;
+    uint32_t shared_B;
+    const void *stack_end;
+};
+
+/* Takes blocks until none is left. The worker's shared memory has at least shared_B. */
 static void
-queue_run_job(struct cpu_job *job, void *shared)
+queue_run_job(struct cpu_job *job, const struct worker_memory *memory)
 {
     struct sp_block block = job->block;
-    block.shared = shared;
+    block.shared = memory->shared;
+    block.stack_end = memory->stack_end;
     while (!queue_cancelled(job)) {
         uint64_t first = atomic_fetch_add_explicit(&job->n_taken, job->chunk, memory_order_relaxed);
         if (first >= job->n_blocks)
@@ -136,13 +144,8 @@ queue_finish_head(struct cpu_queue *queue)
         pthread_cond_broadcast(&queue->work);
 }
 
-struct worker_memory {
-    void *shared;
-    uint32_t shared_B;
-};
-
-static void *
-queue_shared(struct worker_memory *memory, uint32_t size_B)
+static void
+queue_grow_shared(struct worker_memory *memory, uint32_t size_B)
 {
     if (size_B > memory->shared_B || !memory->shared) {
         free(memory->shared);
@@ -153,14 +156,29 @@ queue_shared(struct worker_memory *memory, uint32_t size_B)
             sp_out_of_memory(rounded_B);
         memory->shared_B = (uint32_t)rounded_B;
     }
-    return memory->shared;
+}
+
+/* NULL where the system does not say. */
+static const void *
+queue_stack_end(void)
+{
+    pthread_attr_t attr;
+    void *low = NULL;
+    size_t size_B = 0;
+    if (pthread_getattr_np(pthread_self(), &attr))
+        return NULL;
+    if (pthread_attr_getstack(&attr, &low, &size_B))
+        low = NULL;
+    pthread_attr_destroy(&attr);
+    return low ? (const char *)low + (size_B / 2 < QUEUE_STACK_B ? size_B / 2 : QUEUE_STACK_B)
+               : NULL;
 }
 
 static void *
 queue_worker(void *argument)
 {
     struct cpu_queue *queue = argument;
-    struct worker_memory memory = {NULL, 0};
+    struct worker_memory memory = {.stack_end = queue_stack_end()};
     fesetenv(FE_DFL_ENV);
     pthread_mutex_lock(&queue->lock);
     for (;;) {
@@ -173,7 +191,8 @@ queue_worker(void *argument)
         }
         job->n_active++;
         pthread_mutex_unlock(&queue->lock);
-        queue_run_job(job, queue_shared(&memory, job->shared_B));
+        queue_grow_shared(&memory, job->shared_B);
+        queue_run_job(job, &memory);
         pthread_mutex_lock(&queue->lock);
         job->exhausted = true;
         if (--job->n_active == 0)

@@ -73,6 +73,9 @@ sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
         sp_diag_set(diag, site->code, &site->where, (long long)fault->values[0],
                     (long long)fault->values[1], site->name, shape.data);
         sp_str_finish(&shape);
+    } else if (site->code == SP_E_TOO_DEEP) {
+        sp_diag_set(diag, site->code, &site->where, site->name);
+        sp_diag_hint(diag, "write a loop instead, or end the recursion earlier");
     } else {
         sp_diag_set(diag, site->code, &site->where, (long long)fault->values[0]);
     }

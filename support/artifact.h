@@ -64,6 +64,7 @@ struct sp_block {
     void *shared;                    /* base of the block's shared memory */
     struct sp_fault *fault;          /* never NULL */
     const volatile uint32_t *cancel; /* not 0: threads leave at the next back edge of a `while` */
+    const void *stack_end; /* threads whose frames lie below it raise TOO_DEEP; NULL: none does */
 };
 
 struct artifact {

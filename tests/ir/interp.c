@@ -306,6 +306,7 @@ run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64
         return interp_from_double(insn->type,
                                   cos(interp_to_double(from, a[0]) + (double)insn->imm));
     case IR_POLL: in->polls++; return 0;
+    case IR_DEEP: return 0;
     default: break;
     }
     if (insn->op >= IR_SEXT && insn->op <= IR_BITCAST)
