@@ -23,8 +23,8 @@ run_start(struct run *run, const char *source, const char *signature,
     sp_arena_init(&run->arena);
     sp_diag_init(&run->diag);
     sp_str_init(&run->text);
-    struct ir_argtype *args;
-    uint32_t n_args;
+    struct ir_argtype *args = NULL;
+    uint32_t n_args = 0;
     if (!ir_parse(source, &run->arena, &run->module, &run->diag) ||
         !ir_signature_parse(signature, &run->arena, &args, &n_args, &run->diag))
         fail_msg("%s", run->diag.message);
