@@ -67,6 +67,14 @@ infer_queue(struct infer *in, struct ir_instance *instance, ir_ref ref)
 }
 
 static void
+infer_queue_users(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_flow *flow = instance->flow;
+    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1]; i++)
+        infer_queue(in, instance, flow->users[i]);
+}
+
+static void
 infer_open_block(struct infer *in, struct ir_instance *instance, uint32_t block)
 {
     const struct ir_block *b = &instance->func->blocks.data[block];
@@ -195,20 +203,28 @@ infer_rise(struct infer *in, struct ir_cell *cell, struct ir_cell with)
     return cell->type != old.type || cell->constant != old.constant;
 }
 
-/* A number that is undefined on one way in reads 0 there, so it is no constant. */
 static void
 infer_phi(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
-    const struct ir_func *func = instance->func;
-    const struct ir_insn *phi = ir_insn(func, ref);
-    bool undefined = false;
-    for (uint32_t i = 0; i < phi->n_args; i++)
-        if (ir_edge_is_live(instance, phi->block, i)) {
+    uint32_t block = ir_insn(instance->func, ref)->block;
+    for (uint32_t i = 0; i < ir_insn(instance->func, ref)->n_args; i++)
+        if (ir_edge_is_live(instance, block, i))
             infer_rise(in, out, infer_operand(instance, ref, i));
-            undefined |= ir_insn(func, ir_arg(func, ref, i))->op == IR_UNDEF;
-        }
-    if (undefined && !infer_object(in, out->type))
-        out->constant = 0;
+}
+
+/* A number that has no value on one way in reads 0 there, so it is no constant. */
+static bool
+infer_is_part_undefined(struct infer *in, const struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_insn *phi = ir_insn(instance->func, ref);
+    struct ir_cell cell = instance->cells[ref];
+    if (phi->op != IR_PHI || !cell.constant || infer_object(in, cell.type))
+        return false;
+    for (uint32_t i = 0; i < phi->n_args; i++)
+        if (ir_edge_is_live(instance, phi->block, i) &&
+            infer_operand(instance, ref, i).type == IR_T_NONE)
+            return true;
+    return false;
 }
 
 static void
@@ -251,9 +267,26 @@ infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
     }
     if (!infer_rise(in, &instance->cells[ref], cell))
         return;
-    const struct ir_flow *flow = instance->flow;
-    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1]; i++)
-        infer_queue(in, instance, flow->users[i]);
+    infer_queue_users(in, instance, ref);
+}
+
+/* Nothing is left to do, so a value without a type has none: phis that read one lose their constants.
+ * True if one did. */
+static bool
+infer_drop_undefined(struct infer *in)
+{
+    bool dropped = false;
+    for (uint32_t i = 0; i < in->typed->instances.len; i++) {
+        struct ir_instance *instance = in->typed->instances.data[i];
+        for (ir_ref ref = 1; ref < instance->func->insns.len; ref++) {
+            if (!infer_is_part_undefined(in, instance, ref))
+                continue;
+            instance->cells[ref].constant = 0;
+            infer_queue_users(in, instance, ref);
+            dropped = true;
+        }
+    }
+    return dropped;
 }
 
 static void
@@ -385,7 +418,7 @@ infer_run(struct infer *in)
     infer_instance(in, kernel, args, NULL);
     do
         infer_drain(in);
-    while (infer_ask_all(in));
+    while (infer_ask_all(in) || infer_drop_undefined(in));
     in->reporting = true;
     return infer_report(in);
 }

@@ -467,3 +467,16 @@ def test_a_branch_that_cannot_run_is_not_typed():
     out = np.zeros(1, "int32")
     kit.single(kit.kernel(source, names={"LIMIT": 3}), out)
     assert out[0] == 4
+
+
+@pytest.mark.parametrize("body", [
+    "    if n > 0:\n        v = 1\n",
+    "    for i in range(3):\n        if LIMIT > 5:\n            v = 5\n    if n > 0:\n        v = 1\n",
+    "    while LIMIT > 5:\n        v = 2\n    if n > 0:\n        v = 1\n    elif LIMIT > 5:\n        v = 3\n",
+])  # fmt: skip
+def test_a_variable_without_a_value_reads_0(body):
+    kernel = kit.kernel(f"def kernel(out, n):\n{body}    out[0] = v\n", names={"LIMIT": 3})
+    for n in (1, -1):
+        out = np.full(1, 9, "int32")
+        kit.single(kernel, out, n)
+        assert out[0] == (n > 0)
