@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/rt_t.h"
 #include "support/arena.h"
@@ -196,14 +195,7 @@ rt_cache_begin(struct rt_cache *cache, const struct rt_key *key, void **value_ou
 enum rt_claim
 rt_cache_wait(struct rt_cache *cache, const struct rt_key *key, int timeout_ms, void **value_out)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    if (timeout_ms > 0) {
-        until.tv_sec += timeout_ms / 1000;
-        until.tv_nsec += timeout_ms % 1000 * 1000000L;
-        if (until.tv_nsec >= 1000000000L)
-            until.tv_sec++, until.tv_nsec -= 1000000000L;
-    }
+    struct timespec until = rt_deadline(timeout_ms);
     pthread_mutex_lock(&cache->lock);
     enum rt_claim claim;
     while ((claim = cache_claim(cache, key, value_out)) == RT_WAIT) {

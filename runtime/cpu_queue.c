@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/cpu_t.h"
 #include "support/arena.h"
@@ -300,14 +299,7 @@ rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *code, const struct rt
 bool
 rt_cpu_queue_wait(struct cpu_queue *queue, int timeout_ms, bool *done_out, struct sp_diag *diag)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    if (timeout_ms > 0) {
-        until.tv_sec += timeout_ms / 1000;
-        until.tv_nsec += timeout_ms % 1000 * 1000000L;
-        if (until.tv_nsec >= 1000000000L)
-            until.tv_sec++, until.tv_nsec -= 1000000000L;
-    }
+    struct timespec until = rt_deadline(timeout_ms);
     pthread_mutex_lock(&queue->lock);
     uint64_t last = queue->n_submitted;
     bool in_time = true;

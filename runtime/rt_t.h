@@ -3,6 +3,7 @@
 #define RT_RT_T_H
 
 #include <pthread.h>
+#include <time.h>
 
 #include "runtime/rt.h"
 
@@ -18,6 +19,9 @@ struct rt_runtime {
     struct rt_device *cuda[RT_MAX_DEVICES];
     struct rt_device *cpu;
 };
+
+/* open.c. The moment in so many milliseconds, by the monotonic clock; negative: now. */
+struct timespec rt_deadline(int timeout_ms);
 
 /* jit.c. Fills the driver's option arrays with what differs from the driver's defaults. */
 #define RT_JIT_MAX_OPTIONS 16
