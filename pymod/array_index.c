@@ -42,8 +42,9 @@ index_axis(struct pm_array *self, PyObject *item, uint32_t axis, struct pm_view 
     return true;
 }
 
+/* `one_out`: no axis is left; the view is then one of a single element. */
 static bool
-index_view(struct pm_array *self, PyObject *index, struct pm_view *view)
+index_view(struct pm_array *self, PyObject *index, struct pm_view *view, bool *one_out)
 {
     *view = self->view;
     view->rank = 0;
@@ -71,7 +72,16 @@ index_view(struct pm_array *self, PyObject *index, struct pm_view *view)
         ok = index_axis(self, all, axis++, view);
     Py_XDECREF(all);
     Py_DECREF(items);
-    return ok;
+    if (!ok)
+        return false;
+    *one_out = view->rank == 0;
+    if (*one_out) {
+        view->rank = 1;
+        view->shape[0] = 1;
+        view->strides[0] = pm_dtype_size_B(view->dtype);
+    }
+    pm_view_finish(view);
+    return true;
 }
 
 PyObject *
@@ -79,15 +89,9 @@ pm_array_subscript(PyObject *object, PyObject *index)
 {
     struct pm_array *self = (struct pm_array *)object;
     struct pm_view view;
-    if (!index_view(self, index, &view))
+    bool one;
+    if (!index_view(self, index, &view, &one))
         return NULL;
-    bool one = view.rank == 0;
-    if (one) {
-        view.rank = 1;
-        view.shape[0] = 1;
-        view.strides[0] = pm_dtype_size_B(view.dtype);
-    }
-    pm_view_finish(&view);
     PyObject *array = (PyObject *)pm_array_new(self->state, self->dev, &view, object);
     if (!one || !array)
         return array;
@@ -133,15 +137,9 @@ pm_array_assign(PyObject *object, PyObject *index, PyObject *value)
         index_fail(self, "this gpu array is read-only");
         return -1;
     }
-    if (!index_view(self, index, &view))
+    bool one;
+    if (!index_view(self, index, &view, &one))
         return -1;
-    bool one = view.rank == 0;
-    if (one) {
-        view.rank = 1;
-        view.shape[0] = 1;
-        view.strides[0] = pm_dtype_size_B(view.dtype);
-    }
-    pm_view_finish(&view);
     if (one || index_is_number(self->state, value))
         return index_fill(self, &view, value) ? 0 : -1;
     PyObject *target = (PyObject *)pm_array_new(self->state, self->dev, &view, object);
