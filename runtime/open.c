@@ -1,8 +1,8 @@
 /* open: the runtime object, which finds the driver and makes devices, each once. In: options, else
  * the environment (GPUJIT_CUDA_LIBRARY, GPUJIT_CPU_THREADS). Out: devices, and the text of
  * `gpujit info`. The driver is looked for when somebody asks and not before: cuInit costs tens of
- * milliseconds, and a process that compiles only never needs it. Also here: helpers of the rest
- * of the folder. */
+ * milliseconds, and a process that compiles only never needs it. Also here: two helpers that both
+ * devices use. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,20 +152,6 @@ rt_print_info(struct rt_runtime *rt, struct sp_str *out)
     for (uint32_t i = 0; driver->found && i < driver->n_devices; i++)
         open_print_device(rt, RT_CUDA, (int)i, out);
     open_print_device(rt, RT_CPU, 0, out);
-}
-
-struct timespec
-rt_deadline(int timeout_ms)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    if (timeout_ms > 0) {
-        until.tv_sec += timeout_ms / 1000;
-        until.tv_nsec += timeout_ms % 1000 * 1000000L;
-        if (until.tv_nsec >= 1000000000L)
-            until.tv_sec++, until.tv_nsec -= 1000000000L;
-    }
-    return until;
 }
 
 int32_t

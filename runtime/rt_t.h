@@ -20,8 +20,20 @@ struct rt_runtime {
     struct rt_device *cpu;
 };
 
-/* open.c. The moment in so many milliseconds, by the monotonic clock; negative: now. */
-struct timespec rt_deadline(int timeout_ms);
+/* The moment in so many milliseconds, by the monotonic clock; negative: now. */
+static inline struct timespec
+rt_deadline(int timeout_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    if (timeout_ms > 0) {
+        until.tv_sec += timeout_ms / 1000;
+        until.tv_nsec += timeout_ms % 1000 * 1000000L;
+        if (until.tv_nsec >= 1000000000L)
+            until.tv_sec++, until.tv_nsec -= 1000000000L;
+    }
+    return until;
+}
 
 /* jit.c. Fills the driver's option arrays with what differs from the driver's defaults. */
 #define RT_JIT_MAX_OPTIONS 16
