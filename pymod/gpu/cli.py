@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -51,30 +50,65 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def load(path: str) -> ModuleType:
-    """Runs the file as an import would; `if __name__ == "__main__"` stays untaken."""
-    if not os.path.isfile(path):
-        raise UsageError(f"no file {path}")
+def package_of(path: str) -> tuple[str, str]:
+    """The folder to import from, and the module's full name if the file is part of a package."""
+    folder, file = os.path.split(os.path.abspath(path))
+    parts = [] if file == "__init__.py" else [os.path.splitext(file)[0]]
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        folder, name = os.path.split(folder)
+        parts.insert(0, name)
+    return folder, ".".join(parts) if len(parts) > 1 or file == "__init__.py" else ""
+
+
+def execute(path: str) -> ModuleType:
     import importlib.machinery
     import importlib.util
 
+    folder, name = package_of(path)
+    sys.path.insert(0, folder)
+    if name:
+        return importlib.import_module(name)
     loader = importlib.machinery.SourceFileLoader(MODULE_NAME, path)
     spec = importlib.util.spec_from_file_location(MODULE_NAME, path, loader=loader)
     assert spec is not None, "a loader was given"
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE_NAME] = module  # dataclasses and pickle look for it there
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    loader.exec_module(module)
+    return module
+
+
+def print_traceback(error: BaseException) -> None:
+    """From the first line that is neither ours nor of the import system."""
+    import traceback
+
+    trace = error.__traceback__
+    while trace and (
+        "importlib" in (file := trace.tb_frame.f_code.co_filename) or file == __file__
+    ):
+        trace = trace.tb_next
+    traceback.print_exception(type(error), error, trace)
+
+
+def load(path: str) -> ModuleType:
+    """Runs the file as an import would; `if __name__ == "__main__"` stays untaken.
+
+    What it prints goes to stderr: stdout is the text that was asked for.
+    """
+    if not os.path.isfile(path):
+        raise UsageError(f"no file {path}")
+    import contextlib
+
     write, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        loader.exec_module(module)
+        with contextlib.redirect_stdout(sys.stderr):
+            return execute(path)
+    except SystemExit as error:
+        raise UsageError(f"{path} ends the program when imported: exit({error.code!r})") from None
     except Exception as error:
-        import traceback
-
-        traceback.print_exc()
+        print_traceback(error)
         raise UsageError(f"{path} cannot be imported: {error}") from None
     finally:
         sys.dont_write_bytecode = write
-    return module
 
 
 def find(where: str) -> _gpujit.Kernel[...]:
@@ -83,10 +117,11 @@ def find(where: str) -> _gpujit.Kernel[...]:
         raise UsageError(f"'{where}' is not FILE:FUNCTION, such as saxpy.py:saxpy")
     target: Any = load(path)
     for part in name.split("."):
+        inside = functions(target)
         try:
             target = getattr(target, part)
         except AttributeError:
-            known = ", ".join(sorted(functions(target))) or "none"
+            known = ", ".join(sorted(inside)) or "none"
             raise UsageError(f"{path} has no '{name}'; functions there: {known}") from None
     if isinstance(target, _gpujit.Kernel):
         return target
@@ -96,12 +131,15 @@ def find(where: str) -> _gpujit.Kernel[...]:
     return kernel
 
 
-def functions(module: object) -> Iterator[str]:
-    for name, value in vars(module).items():
-        if isinstance(value, _gpujit.Kernel) or (
-            hasattr(value, "__code__") and getattr(value, "__module__", None) == MODULE_NAME
-        ):
-            yield name
+def functions(scope: object) -> list[str]:
+    """Names of a module or class, not those that it imported."""
+    home = getattr(scope, "__module__", None) or getattr(scope, "__name__", None)
+    return [
+        name
+        for name, value in getattr(scope, "__dict__", {}).items()
+        if isinstance(value, _gpujit.Kernel)
+        or (hasattr(value, "__code__") and getattr(value, "__module__", None) == home)
+    ]
 
 
 def text_of(kernel: _gpujit.Kernel[...], args: argparse.Namespace) -> str:
@@ -143,14 +181,21 @@ def info() -> str:
 def write(text: str, output: str | None) -> None:
     if not text.endswith("\n"):
         text += "\n"
-    if output is None:
-        sys.stdout.write(text)
-        return
     try:
-        with open(output, "w", encoding="utf-8") as file:
-            file.write(text)
+        if output is not None:
+            with open(output, "w", encoding="utf-8") as file:
+                file.write(text)
+        elif sys.stdout is None:
+            raise UsageError("stdout is closed: name a file with --output")
+        else:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    except BrokenPipeError:  # `| head`: the reader has what it wants
+        sys.stdout = None  # type: ignore[assignment]  # whose end would be another error
     except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}") from None
+        if output is None:
+            sys.stdout = None  # type: ignore[assignment]
+        raise UsageError(f"{output or 'stdout'} cannot be written: {error.strerror}") from None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -170,9 +215,6 @@ def main(argv: list[str] | None = None) -> int:
     except gpu.Error as error:
         print(f"gpujit: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
 
 
 if __name__ == "__main__":

@@ -52,6 +52,16 @@ def folder(tmp_path_factory):
     (folder / "neighbour.py").write_text("two = 2\n")
     (folder / "broken.py").write_text("def f(:\n")
     (folder / "raises.py").write_text("1 / 0\n")
+    (folder / "leaves.py").write_text("raise SystemExit(7)\n")
+    (folder / "talks.py").write_text("print('a word')\ndef f(x):\n    x[0] = 1\n")
+    package = folder / "package" / "inner"
+    package.mkdir(parents=True)
+    for where in (package.parent, package):
+        (where / "__init__.py").write_text("")
+    (package.parent / "helper.py").write_text("def double(x):\n    return 2 * x\n")
+    (package / "kernels.py").write_text(
+        "from ..helper import double\ndef f(x):\n    x[0] = double(x[1])\n"
+    )
     return folder
 
 
@@ -132,6 +142,9 @@ def test_errors_of_the_function(gpujit, folder):
         (["ptx", "kernels.py", "int"], "is not FILE:FUNCTION"),
         (["ptx", "broken.py:f", "int"], "broken.py cannot be imported"),
         (["ptx", "raises.py:f", "int"], "raises.py cannot be imported: division by zero"),
+        (["ptx", "leaves.py:f", "int"], "leaves.py ends the program when imported: exit(7)"),
+        (["ptx", "kernels.py:plain.x", "int"], "kernels.py has no 'plain.x'"),
+        (["ptx", "kernels.py:Inside.x", "int"], "no 'Inside.x'; functions there: kernel"),
         (["ptx", "kernels.py:plain", "flaot32[:]"], 'signature "flaot32[:]"'),
         (["ptx", "kernels.py:plain", "int, int"], "takes 1 argument, 2 given"),
         (["ptx", "kernels.py:plain", "int[:]", "--arch", "sm_1"], "unknown architecture 'sm_1'"),
@@ -145,6 +158,43 @@ def test_usage(gpujit, args, text):
     code, out, err = gpujit(*args)
     assert (code, out) == (2, "")
     assert text in err
+
+
+def test_only_the_text_goes_to_stdout(gpujit):
+    code, out, err = gpujit("ptx", "talks.py:f", "float32[:]")
+    assert (code, err) == (0, "a word\n") and out.startswith("//")
+
+
+def test_files_of_a_package(gpujit):
+    code, out, _ = gpujit("ptx", "package/inner/kernels.py:f", "float32[:]")
+    assert code == 0 and ".entry f(" in out
+    code, _, err = gpujit("ptx", "package/inner/kernels.py:g", "float32[:]")
+    assert code == 2 and "functions there: f\n" in err
+
+
+def test_tracebacks_show_the_file_alone(gpujit):
+    _, _, err = gpujit("ptx", "raises.py:f", "int")
+    assert err.count("  File ") == 1 and "cli.py" not in err
+
+
+@pytest.mark.parametrize(
+    ("command", "codes", "text"),
+    [
+        ("{} | head -1 >/dev/null; echo ${{PIPESTATUS[0]}}", "0", ""),
+        ("{} | (exec <&-; sleep 0.3); echo ${{PIPESTATUS[0]}}", "0", ""),
+        ("{} >&-; echo $? >&2", "", "stdout is closed"),
+        ("{} >/dev/full; echo $?", "2", "stdout cannot be written: No space left"),
+    ],
+)
+def test_stdout_that_takes_nothing(folder, command, codes, text):
+    line = f"{sys.executable} -m gpu ptx kernels.py:declared"
+    done = subprocess.run(
+        ["bash", "-c", command.format(line)], capture_output=True, text=True, cwd=folder
+    )
+    assert done.stdout.strip() == codes
+    assert text in done.stderr and "Traceback" not in done.stderr
+    if not text:
+        assert done.stderr == ""
 
 
 def test_no_bytecode_files_are_left(gpujit, folder):
