@@ -38,6 +38,19 @@ rt_cuda_enter_slow(struct cuda_device *dev, CUcontext current, struct sp_diag *d
     } while (0)
 
 static bool
+device_no_memory(struct sp_diag *diag, uint64_t size_B, uint64_t free_B, uint64_t total_B)
+{
+    struct sp_str text;
+    sp_str_init(&text);
+    sp_str_printf(&text, "%llu of %llu bytes are free", (unsigned long long)free_B,
+                  (unsigned long long)total_B);
+    sp_diag_set(diag, SP_E_NO_MEMORY, NULL, (long long)size_B, "GPU", text.data);
+    sp_str_finish(&text);
+    return false;
+}
+
+/* What the device could never hold is refused without asking the driver. */
+static bool
 device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
 {
     struct cuda_device *dev = (struct cuda_device *)base;
@@ -49,20 +62,14 @@ device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, str
     if (entered == CUDA_ENTER_FAILED)
         return false;
     CUdeviceptr address = 0;
-    CUresult result = dev->api->cuMemAlloc(&address, size_B);
     size_t free_B = 0, total_B = 0;
+    CUresult result = size_B > base->info.memory_B ? CUDA_ERROR_OUT_OF_MEMORY
+                                                   : dev->api->cuMemAlloc(&address, size_B);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         dev->api->cuMemGetInfo(&free_B, &total_B);
     cuda_leave(dev, entered);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        struct sp_str text;
-        sp_str_init(&text);
-        sp_str_printf(&text, "%llu of %llu bytes are free", (unsigned long long)free_B,
-                      (unsigned long long)total_B);
-        sp_diag_set(diag, SP_E_NO_MEMORY, NULL, (long long)size_B, "GPU", text.data);
-        sp_str_finish(&text);
-        return false;
-    }
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+        return device_no_memory(diag, size_B, free_B, total_B);
     if (result != CUDA_SUCCESS)
         return rt_cuda_fail(dev->driver, "cuMemAlloc", result, diag);
     *address_out = address;
