@@ -172,11 +172,20 @@ arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, stru
 
 /* Functions, kernels, dtypes and None are constants of the compilation. */
 static bool
+arg_has_code(PyObject *value)
+{
+    PyObject *code = PyObject_GetAttrString(value, "__code__");
+    PyErr_Clear();
+    Py_XDECREF(code);
+    return code != NULL;
+}
+
+static bool
 arg_is_constant(struct pm_state *state, PyObject *value)
 {
     return value == Py_None || Py_IS_TYPE(value, state->kernel_type) ||
            Py_IS_TYPE(value, state->dtype_type) || Py_IS_TYPE(value, state->intrinsic_type) ||
-           PyType_Check(value) || PyObject_HasAttrString(value, "__code__");
+           PyType_Check(value) || arg_has_code(value);
 }
 
 static bool

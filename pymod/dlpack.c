@@ -111,6 +111,12 @@ pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
     foreign->owner = capsule;
     foreign->on_host = !on_device;
     foreign->has_stream = on_device;
-    const struct pm_dl_tensor *tensor = PyCapsule_GetPointer(capsule, "dltensor");
-    return tensor ? pm_foreign_read_dlpack(state, tensor, what, foreign) : -1;
+    if (!PyCapsule_IsValid(capsule, "dltensor")) {
+        char message[200];
+        PyOS_snprintf(message, sizeof message, "%.120s: its __dlpack__ gives no DLPack tensor",
+                      what);
+        pm_fail(state, BAD_ARRAY, message);
+        return -1;
+    }
+    return pm_foreign_read_dlpack(state, PyCapsule_GetPointer(capsule, "dltensor"), what, foreign);
 }

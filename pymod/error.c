@@ -81,9 +81,25 @@ error_text(const char *text)
     return text ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace") : NULL;
 }
 
+/* Whether an exception is on its way that says more than ours; another one gives way to it. */
+static bool
+error_is_interrupt(void)
+{
+    if (!PyErr_Occurred())
+        return false;
+    if (!PyErr_ExceptionMatches(PyExc_Exception))
+        return true;
+    PyErr_Clear();
+    return false;
+}
+
 void *
 pm_raise(struct pm_state *state, struct sp_diag *diag)
 {
+    if (error_is_interrupt()) {
+        sp_diag_finish(diag);
+        return NULL;
+    }
     struct sp_str text;
     sp_str_init(&text);
     sp_diag_print(diag, error_source_line, NULL, &text);

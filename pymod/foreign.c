@@ -120,6 +120,15 @@ foreign_read_numbers(PyObject *tuple, int64_t *out, uint8_t *n_out)
     return true;
 }
 
+static bool
+foreign_read_handle(PyObject *object, uint64_t *out)
+{
+    if (!PyLong_Check(object))
+        return false;
+    *out = PyLong_AsUnsignedLongLong(object);
+    return *out != UINT64_MAX || !PyErr_Occurred();
+}
+
 /* The dict of `__array_interface__` and `__cuda_array_interface__`. */
 static int
 foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, const char *what,
@@ -142,8 +151,8 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
         return foreign_fail_dtype(state, object, what, type ? type : "?");
     if (!foreign_read_numbers(shape, view->shape, &view->rank))
         return foreign_fail(state, what, "its array interface has a bad shape");
-    PyObject *address = PyTuple_GetItem(data, 0);
-    view->data = PyLong_Check(address) ? PyLong_AsUnsignedLongLongMask(address) : 0;
+    if (!foreign_read_handle(PyTuple_GetItem(data, 0), &view->data))
+        return foreign_fail(state, what, "its array interface has a bad address");
     view->read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
     if (strides && strides != Py_None) {
         uint8_t n;
@@ -154,7 +163,10 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
     }
     PyObject *stream = PyDict_GetItemString(dict, "stream");
     if (stream && stream != Py_None) {
-        foreign->stream = (rt_stream)PyLong_AsUnsignedLongLongMask(stream);
+        uint64_t handle;
+        if (!foreign_read_handle(stream, &handle))
+            return foreign_fail(state, what, "its array interface has a bad stream");
+        foreign->stream = (rt_stream)handle;
         foreign->has_stream = true;
     }
     if (PyErr_Occurred())

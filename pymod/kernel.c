@@ -77,12 +77,15 @@ static bool
 kernel_set_name(struct pm_kernel *kernel)
 {
     kernel->name = PyObject_GetAttrString(kernel->function, "__name__");
-    Py_ssize_t len;
-    const char *utf8 = kernel->name ? PyUnicode_AsUTF8AndSize(kernel->name, &len) : NULL;
-    if (!utf8)
+    /* A hand-made name may hold what is no text. */
+    PyObject *bytes =
+        kernel->name ? PyUnicode_AsEncodedString(kernel->name, "utf-8", "backslashreplace") : NULL;
+    if (!bytes)
         return false;
-    kernel->name_utf8 = sp_alloc((size_t)len + 1);
-    memcpy(kernel->name_utf8, utf8, (size_t)len + 1);
+    size_t len = (size_t)PyBytes_Size(bytes);
+    kernel->name_utf8 = sp_alloc(len + 1);
+    memcpy(kernel->name_utf8, PyBytes_AsString(bytes), len + 1);
+    Py_DECREF(bytes);
     return true;
 }
 

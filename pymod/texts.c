@@ -63,6 +63,9 @@ texts_find_args(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *
 {
     struct sp_diag diag;
     sp_diag_init(&diag);
+    if (signature != Py_None && !PyUnicode_Check(signature))
+        return pm_fail(kernel->state, BAD_ARRAY,
+                       "a signature is a text such as \"int, float32, float32[:]\"");
     if (signature != Py_None) {
         Py_ssize_t len;
         const char *text = PyUnicode_AsUTF8AndSize(signature, &len);

@@ -113,6 +113,8 @@ def _signatures(signature: Any) -> tuple[str, ...]:
         return ()
     if isinstance(signature, str):
         signature = [signature]
+    if not isinstance(signature, (list, tuple)):
+        raise _fail("signature", f"must be a text or a list of texts, not {signature!r}")
     texts = []
     for one in signature:
         if isinstance(one, (tuple, list)):  # one signature as its types
