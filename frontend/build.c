@@ -86,6 +86,32 @@ build_err(struct build *b, enum sp_error code, const char *hint, ...)
     return build_err_diag(b, &diag);
 }
 
+/* What to write instead of an object of this type, which the source calls `text`. */
+static const char *
+build_host_hint(const char *type, const char *text)
+{
+    static const char *const hints[][2] = {
+        {"ndarray", "pass the array to the kernel as an argument"},
+        {"Array", "pass the array to the kernel as an argument"},
+        {"list", "make it a tuple, or an array that is passed to the kernel"},
+        {"dict", "use tuples, or arrays that are passed to the kernel"},
+        {"set", "use a tuple, or an array that is passed to the kernel"},
+        {"type", "a kernel makes no objects: use numbers and tuples"},
+        {"builtin_function_or_method",
+         "a kernel calls functions that are written in Python, those of math and gpu"},
+        {"ufunc", "a kernel computes with elements: use operators and math's functions"},
+        {"_ArrayFunctionDispatcher",
+         "a kernel computes with elements: write loops, operators and math's functions"},
+    };
+    bool numpy = text && (!strncmp(text, "np.", 3) || !strncmp(text, "numpy.", 6));
+    if (numpy && !strcmp(type, "builtin_function_or_method"))
+        return "make arrays on the host and pass them to the kernel as arguments";
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strcmp(type, hints[i][0]) == 0)
+            return hints[i][1];
+    return "pass numbers and arrays as arguments, or keep constants in tuples";
+}
+
 ir_ref
 build_device(struct build *b, ir_ref value)
 {
@@ -105,7 +131,7 @@ build_device(struct build *b, ir_ref value)
     }
     sp_diag_set(&diag, SP_E_HOST_OBJECT, &where,
                 text ? sp_arena_printf(b->arena, "'%s'", text) : "an object", info->type_name);
-    sp_diag_hint(&diag, "pass numbers and arrays as arguments, or keep constants in tuples");
+    sp_diag_hint(&diag, "%s", build_host_hint(info->type_name, text));
     return build_err_diag(b, &diag);
 }
 

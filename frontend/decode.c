@@ -380,7 +380,8 @@ fe_decode(const struct fe_code *code, struct sp_arena *arena, struct fe_insns *i
         code->exceptions_B > FE_MAX_CODE_B)
         return fe_bad_code(code, 0, diag, "%u bytes of code", code->size_B);
     if (code->n_locals > FE_MAX_LOCALS)
-        return fe_bad_code(code, 0, diag, "%u variables", code->n_locals);
+        return fe_bad_code(code, 0, diag, "it has %u variables, at most %u are possible",
+                           code->n_locals, (unsigned)FE_MAX_LOCALS);
     struct decode d = {.code = code, .arena = arena, .diag = diag, .n_units = code->size_B / 2};
     d.insn_at = SP_NEW_N(arena, uint32_t, d.n_units);
     if (!decode_units(&d) || !decode_targets(&d) || !decode_tries(&d))

@@ -134,6 +134,37 @@ found_object(struct fe_reader *reader, PyObject *object, struct fe_found *found_
     return true;
 }
 
+static const char *
+global_builtin_hint(const char *name)
+{
+    static const char *const hints[][2] = {
+        {"print", "write values to an array and print them on the host"},
+        {"input", "read on the host and pass the values as arguments"},
+        {"open", "read and write files on the host, pass arrays"},
+        {"enumerate", "write for i in range(len(x)) and index with i"},
+        {"zip", "write for i in range(len(x)) and index with i"},
+        {"reversed", "write for i in range(len(x) - 1, -1, -1) and index with i"},
+        {"sum", "write a loop that adds"},
+        {"any", "write a loop with a break"},
+        {"all", "write a loop with a break"},
+        {"sorted", "sort on the host, or write the loops"},
+        {"map", "write a for loop"},
+        {"filter", "write a for loop with an if"},
+        {"divmod", "write a // b, a % b"},
+        {"isinstance", "types are known when a kernel is compiled: write a kernel for each"},
+        {"type", "types are known when a kernel is compiled: write a kernel for each"},
+        {"list", "use a tuple, or an array that is passed to the kernel"},
+        {"dict", "use tuples, or arrays that are passed to the kernel"},
+        {"tuple", "write the elements: (a, b)"},
+        {"str", "write numbers to an array and make texts of them on the host"},
+        {"complex", "compute with the real and the imaginary part"},
+    };
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (strcmp(name, hints[i][0]) == 0)
+            return hints[i][1];
+    return "kernels have abs bool float int len max min pow range round";
+}
+
 /* A builtin that kernels do not have is an error by its name, not as an object of the host. */
 static bool
 global_builtin(struct fe_reader *reader, PyObject *value, const char *name,
@@ -144,7 +175,7 @@ global_builtin(struct fe_reader *reader, PyObject *value, const char *name,
     if (ir_const_info(reader->module, found.value)->kind == IR_C_HOST) {
         sp_diag_set(diag, SP_E_NYI_CONSTRUCT, NULL,
                     sp_arena_printf(reader->arena, "the builtin '%s'", name));
-        return sp_diag_hint(diag, "kernels have abs bool float int len max min pow range round");
+        return sp_diag_hint(diag, "%s", global_builtin_hint(name));
     }
     *found_out = found;
     return true;

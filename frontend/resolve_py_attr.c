@@ -88,9 +88,10 @@ attr_missing(struct attr *a)
 static bool
 attr_dynamic(struct attr *a)
 {
-    return sp_diag_set(
+    sp_diag_set(
         a->diag, SP_E_DYNAMIC_ATTRIBUTE, NULL, a->text,
         sp_arena_printf(a->reader->arena, "'%s'", py_type_name(a->reader->arena, a->object)));
+    return sp_diag_hint(a->diag, "read it on the host and pass its value to the kernel");
 }
 
 /* Modules whose attributes are taken to be fixed. */
@@ -272,10 +273,13 @@ attr_of_namespace(struct fe_reader *reader, const char *path, const char *name,
     bool exists = value != NULL;
     Py_XDECREF(value);
     if (exists)
-        return sp_diag_set(diag, SP_E_NYI_CONSTRUCT, NULL,
-                           sp_arena_printf(reader->arena, "'%s.%s'", path, name));
-    return sp_diag_set(diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
-                       sp_arena_printf(reader->arena, "'%s'", path), name);
+        sp_diag_set(diag, SP_E_NYI_CONSTRUCT, NULL,
+                    sp_arena_printf(reader->arena, "'%s.%s'", path, name));
+    else
+        sp_diag_set(diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
+                    sp_arena_printf(reader->arena, "'%s'", path), name);
+    char hint[200];
+    return ir_suggest_name(path, name, hint, sizeof hint) ? sp_diag_hint(diag, "%s", hint) : false;
 }
 
 bool

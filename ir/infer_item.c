@@ -83,8 +83,11 @@ item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, 
             in->module,
             &(struct ir_const_info){.kind = IR_C_DTYPE,
                                     .scalar = (uint8_t)ir_scalar_by_name(name, strlen(name))});
-    if (!found)
-        return INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
+    if (!found) {
+        char hint[200];
+        INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
+        return ir_suggest_name(path, name, hint, sizeof hint) ? INFER_HINT(in, "%s", hint) : false;
+    }
     *out = infer_constant(in, found);
     return true;
 }
@@ -145,7 +148,11 @@ infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir
                                                               : "an index of None");
         if (!ir_type_is_scalar(types[i]) || !ir_is_integer(types[i])) {
             INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, types[i]));
-            return ir_type_is_scalar(types[i]) ? INFER_HINT(in, "write int(...) around it") : false;
+            return ir_type_is_scalar(types[i]) ? INFER_HINT(in, "write int(...) around it")
+                   : object && object->kind == IR_C_NAMESPACE
+                       ? INFER_HINT(in, "write %s.x, %s.y or %s.z", object->str, object->str,
+                                    object->str)
+                       : false;
         }
     }
     if (n == info.rank)
@@ -205,7 +212,10 @@ item_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
         return INFER_HINT(in,
                           "pass arrays as arguments of the kernel, tables of constants as tuples");
     }
-    return INFER_FAIL(in, instance, ref, NOT_INDEXABLE, infer_text(in, type));
+    INFER_FAIL(in, instance, ref, NOT_INDEXABLE, infer_text(in, type));
+    return ir_type_is_scalar(type)
+               ? INFER_HINT(in, "it is one number; elements of several axes are written a[i, j]")
+               : false;
 }
 
 bool

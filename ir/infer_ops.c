@@ -139,7 +139,8 @@ infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, 
         return INFER_HINT(in, "multiply matrices element by element, in loops");
     bool has_float =
         (ir_type_is_scalar(a) && ir_is_float(a)) || (ir_type_is_scalar(b) && ir_is_float(b));
-    return has_float
+    bool bits = strcmp(op, "is") != 0 && strcmp(op, "is not") != 0;
+    return has_float && bits
                ? INFER_HINT(in, "bits are defined for integers: write int(...) around the float")
                : false;
 }
@@ -297,7 +298,7 @@ rule_unpack(struct infer *in, struct ir_instance *instance, ir_ref ref, struct i
         INFER_FAIL(in, instance, ref, NOT_UNPACKABLE, infer_text(in, a.type));
         return info->kind == IR_KIND_ARRAY
                    ? INFER_HINT(in, "take the elements by index: a, b = x[0], x[1]")
-                   : false;
+                   : INFER_HINT(in, "only a tuple has parts, such as gpu.grid(2)");
     }
     if (info->n_elems != n)
         return INFER_FAIL(in, instance, ref, UNPACK_COUNT, (int)n, (int)info->n_elems);

@@ -138,6 +138,8 @@ const struct ir_intrin_row *ir_intrin_row(enum ir_intrin id);
 enum ir_intrin ir_intrin_by_path(const char *path);
 /* Whether some intrinsic or number lies below this path ("gpu.threadIdx"). */
 bool ir_intrin_is_prefix(const char *path);
+/* What to write instead of `space`.`name`, which does not exist; false: nothing comes to mind. */
+bool ir_suggest_name(const char *space, const char *name, char *out, size_t out_B);
 bool ir_number_by_path(const char *path, double *value_out);
 
 /* ---- Types ---- */

@@ -237,7 +237,8 @@ diag_print_place(const struct sp_src *where, sp_source_line_fn source_line, void
     bool found = where->file && where->line &&
                  ((source_line && source_line(context, where->file, where->line, &text)) ||
                   (!source_line && diag_read_line(where->file, where->line, &text)));
-    if (found) {
+    /* A line that ends before the place is that of a file that was changed since. */
+    if (found && (where->col < 0 || (size_t)where->col < text.len)) {
         sp_str_printf(out, "\n    %s", text.data);
         diag_print_caret(text.data, where, out);
     }

@@ -123,3 +123,15 @@ def test_the_namespace_on_the_host():
     with pytest.raises(AttributeError, match=r"gpu\.threadIdx has no attribute 'w'"):
         gpu.threadIdx.w  # noqa: B018
     assert gpu.grid == gpu.grid and gpu.grid != gpu.gridsize
+
+
+def test_a_file_that_was_changed_since(tmp_path):
+    source = "import gpu\n@gpu.jit\ndef f(x):\n    x[0] = somewhere_else_entirely\n"
+    file = tmp_path / "changed.py"
+    file.write_text("# a\n# b\n# c\n# d\n# e\n")
+    scope = {}
+    exec(compile(source, str(file), "exec"), scope)
+    with pytest.raises(gpu.UndefinedError) as caught:
+        scope["f"].ptx("float32[:]")
+    assert "line 4" in str(caught.value)
+    assert "# d" not in str(caught.value) and "^" not in str(caught.value)

@@ -1,0 +1,91 @@
+/* suggest: what to write for a name that the kernel namespace lacks.
+ *
+ * In: a namespace ("gpu", "gpu.atomic", "math") and a name that is not in it. Out: a sentence for the
+ * hint of the error: the name that differs in the fewest letters (Levenshtein, 1965; letters of
+ * another case are equal), if few do; else what the namespace has, if that is little. Needs and
+ * keeps nothing. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/ir.h"
+
+#define SUGGEST_LEN 24 /* longer names are never close */
+#define SUGGEST_LIST 12
+
+static unsigned
+suggest_distance(const char *a, const char *b)
+{
+    size_t n = strlen(b);
+    unsigned row[SUGGEST_LEN + 1];
+    if (strlen(a) > SUGGEST_LEN || n > SUGGEST_LEN)
+        return SUGGEST_LEN;
+    for (unsigned j = 0; j <= n; j++)
+        row[j] = j;
+    for (unsigned i = 0; a[i]; i++) {
+        unsigned left_above = row[0]++;
+        for (unsigned j = 0; j < n; j++) {
+            bool equal = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
+            unsigned best = left_above + !equal, above = row[j + 1];
+            best = best <= above ? best : above + 1;
+            left_above = above;
+            row[j + 1] = best <= row[j] ? best : row[j] + 1;
+        }
+    }
+    return row[n];
+}
+
+/* The part of `path` that follows `space`, up to the next dot; false if it is not in it. */
+static bool
+suggest_child(const char *path, const char *space, char child[SUGGEST_LEN + 1])
+{
+    size_t len = strlen(space);
+    if (strncmp(path, space, len) || path[len] != '.')
+        return false;
+    size_t n = strcspn(path + len + 1, ".");
+    if (n > SUGGEST_LEN)
+        return false;
+    memcpy(child, path + len + 1, n);
+    child[n] = '\0';
+    return true;
+}
+
+struct suggest {
+    const char *name;
+    char best[SUGGEST_LEN + 1];
+    unsigned least; /* its distance */
+};
+
+static void
+suggest_try(struct suggest *s, const char *candidate)
+{
+    unsigned distance = suggest_distance(s->name, candidate);
+    if (distance >= s->least || strlen(candidate) > SUGGEST_LEN)
+        return;
+    s->least = distance;
+    memcpy(s->best, candidate, strlen(candidate) + 1);
+}
+
+bool
+ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
+{
+    struct suggest s = {.name = name, .least = strlen(name) < 4 ? 2 : 3};
+    char child[SUGGEST_LEN + 1], last[SUGGEST_LEN + 1] = "";
+    unsigned n = 0;
+    size_t len = (size_t)snprintf(out, out_B, "in kernels %s has", space);
+    for (int id = IR_INTRIN_NONE + 1; id < IR_N_INTRINS; id++) {
+        if (!suggest_child(ir_intrin_row((enum ir_intrin)id)->path, space, child) ||
+            strcmp(child, last) == 0)
+            continue;
+        memcpy(last, child, sizeof last);
+        suggest_try(&s, child);
+        if (n++ < SUGGEST_LIST && len < out_B)
+            len += (size_t)snprintf(out + len, out_B - len, " %s", child);
+    }
+    for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR && !strcmp(space, "gpu");
+         scalar++)
+        suggest_try(&s, ir_scalar_row(scalar)->name);
+    if (s.best[0])
+        snprintf(out, out_B, "did you mean %s.%s?", space, s.best);
+    return s.best[0] || (n && n <= SUGGEST_LIST);
+}

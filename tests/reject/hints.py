@@ -1,0 +1,131 @@
+"""What to write instead: the texts here are those of hints."""
+
+import enum
+import math
+import random
+
+import gpu
+import numpy as np
+
+numbers = [1, 2, 3]
+table = np.arange(4)
+
+
+class Colour(enum.Enum):
+    RED = 1
+    HALF = 0.5
+
+
+class Config:
+    @property
+    def computed(self):
+        return 1
+
+
+config = Config()
+
+
+# kernel(float32[:])
+def misspelt(x):
+    x[gpu.gird(1)] = 0.0  # error: UNKNOWN_ATTRIBUTE did you mean gpu.grid?
+
+
+# kernel(float32[:])
+def misspelt_type(x):
+    x[0] = gpu.flaot32(2)  # error: UNKNOWN_ATTRIBUTE did you mean gpu.float32?
+
+
+# kernel(float32[:])
+def other_case(x):
+    x[gpu.threadidx.x] = 0.0  # error: UNKNOWN_ATTRIBUTE did you mean gpu.threadIdx?
+
+
+# kernel(float32[:])
+def misspelt_math(x):
+    x[0] = math.sine(x[0])  # error: UNKNOWN_ATTRIBUTE did you mean math.sin?
+
+
+# kernel(float32[:])
+def not_there(x):
+    gpu.atomic.wobble(x, 0, 1.0)  # error: UNKNOWN_ATTRIBUTE in kernels gpu.atomic has add
+
+
+# kernel(float32[:])
+def of_the_host(x):
+    x[0] = gpu.synchronize()  # error: NYI_CONSTRUCT in kernels gpu has threadIdx
+
+
+# kernel(float32[:])
+def namespace_as_index(x):
+    i = gpu.threadIdx
+    x[i] = 0.0  # error: INDEX_TYPE write gpu.threadIdx.x, gpu.threadIdx.y or gpu.threadIdx.z
+
+
+# kernel(float32[:])
+def index_of_an_element(x):
+    x[0][1] = 0.0  # error: NOT_INDEXABLE elements of several axes are written a[i, j]
+
+
+# kernel(float32[:])
+def unpacked_number(x):
+    i, j = gpu.grid(1)  # error: NOT_UNPACKABLE only a tuple has parts
+    x[i] = j
+
+
+# kernel(float32[:])
+def identity_of_members(x):
+    if Colour.RED is Colour.HALF:  # error: BAD_OPERANDS numbers have no identity
+        x[0] = 0.0
+
+
+# kernel(float32[:])
+def printed(x):
+    print(x[0])  # error: NYI_CONSTRUCT print them on the host
+
+
+# kernel(float32[:])
+def enumerated(x):
+    for i, v in enumerate(x):  # error: NYI_CONSTRUCT for i in range(len(x))
+        x[i] = v + 1
+
+
+# kernel(float32[:])
+def divided(x):
+    a, b = divmod(7, 3)  # error: NYI_CONSTRUCT a // b, a % b
+    x[0] = a + b
+
+
+# kernel(float32[:])
+def numpy_function(x):
+    x[0] = np.sin(x[0])  # error: HOST_OBJECT math's functions
+
+
+# kernel(float32[:])
+def numpy_array(x):
+    t = np.zeros(4)  # error: HOST_OBJECT make arrays on the host
+    x[0] = t[0]
+
+
+# kernel(float32[:])
+def function_in_c(x):
+    x[0] = random.random()  # error: HOST_OBJECT functions that are written in Python
+
+
+# kernel(float32[:])
+def class_called(x):
+    x[0] = Config().a  # error: HOST_OBJECT a kernel makes no objects
+
+
+# kernel(float32[:])
+def global_list(x):
+    x[0] = numbers[0]  # error: HOST_OBJECT make it a tuple
+
+
+# kernel(float32[:])
+def global_array(x):
+    x[0] = table[0]  # error: HOST_OBJECT pass the array to the kernel as an argument
+
+
+# kernel(float32[:])
+def computed_attribute(x):
+    x[0] = config.computed  # error: DYNAMIC_ATTRIBUTE read it on the host
