@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DECODE_WINDOW 4096 /* instructions that are looked at to name a construct */
+
 struct decode {
     const struct fe_code *code;
     struct sp_arena *arena;
@@ -315,6 +317,51 @@ decode_is(const struct decode *d, uint32_t i, const char *opcode)
     return !strcmp(decode_name(d->code, d->out.data[i].unit), opcode);
 }
 
+static bool
+decode_ends_expression(const struct fe_insn *insn)
+{
+    return insn->op == FE_OP_STORE || insn->op == FE_OP_POP || insn->op == FE_OP_RETURN ||
+           fe_op_row(insn->op)->operand == FE_OPERAND_TARGET;
+}
+
+/* BUILD_LIST: a list, f(*x), or a tuple or call too long for CPython to lay out on its stack. */
+static uint32_t
+decode_list(const struct decode *d, uint32_t i)
+{
+    uint32_t end = d->out.len - i > DECODE_WINDOW ? i + DECODE_WINDOW : d->out.len;
+    bool extended = false;
+    for (uint32_t k = i + 1; k < end; k++) {
+        const struct fe_insn *later = &d->out.data[k];
+        if (later->op == FE_OP_BAD && later->arg == FE_CONSTRUCT_STAR)
+            return extended ? FE_CONSTRUCT_STAR : FE_CONSTRUCT_MANY;
+        extended |= decode_is(d, k, "LIST_EXTEND");
+        if (later->op == FE_OP_BAD && !decode_is(d, k, "LIST_EXTEND") &&
+            !decode_is(d, k, "LIST_APPEND"))
+            break;
+        if (decode_ends_expression(later))
+            break;
+    }
+    return FE_CONSTRUCT_LIST;
+}
+
+/* BUILD_MAP: a dict, f(**x), or a call with many names. */
+static uint32_t
+decode_map(const struct decode *d, uint32_t i)
+{
+    uint32_t end = d->out.len - i > DECODE_WINDOW ? i + DECODE_WINDOW : d->out.len;
+    for (uint32_t k = i + 1; k < end; k++) {
+        const struct fe_insn *later = &d->out.data[k];
+        if (decode_is(d, k, "DICT_MERGE"))
+            return FE_CONSTRUCT_CALL_STAR;
+        if (decode_is(d, k, "CALL_FUNCTION_EX"))
+            return FE_CONSTRUCT_MANY_NAMES;
+        if ((later->op == FE_OP_BAD && !decode_is(d, k, "MAP_ADD")) ||
+            decode_ends_expression(later))
+            break;
+    }
+    return FE_CONSTRUCT_DICT;
+}
+
 /* Which construct a BAD instruction begins, from what stands near it. */
 static uint32_t
 decode_construct(const struct decode *d, uint32_t i)
@@ -348,26 +395,8 @@ decode_construct(const struct decode *d, uint32_t i)
                                                  : FE_CONSTRUCT_FUNCTION;
         }
         return insn->arg;
-    case FE_RULE_LIST:
-        for (uint32_t k = i + 1; k < end; k++) {
-            const struct fe_insn *later = &d->out.data[k];
-            if (later->op == FE_OP_BAD && later->arg == FE_CONSTRUCT_STAR)
-                return FE_CONSTRUCT_STAR;
-            if (later->op == FE_OP_BAD && !decode_is(d, k, "LIST_EXTEND") &&
-                !decode_is(d, k, "LIST_APPEND"))
-                break;
-            if (fe_op_row(later->op)->operand == FE_OPERAND_TARGET || later->op == FE_OP_STORE)
-                break;
-        }
-        return insn->arg;
-    case FE_RULE_MAP:
-        for (uint32_t k = i + 1; k < end && k < i + 16; k++) {
-            if (decode_is(d, k, "DICT_MERGE"))
-                return FE_CONSTRUCT_CALL_STAR;
-            if (decode_is(d, k, "DICT_UPDATE"))
-                break;
-        }
-        return insn->arg;
+    case FE_RULE_LIST: return decode_list(d, i);
+    case FE_RULE_MAP: return decode_map(d, i);
     default: return insn->arg;
     }
 }

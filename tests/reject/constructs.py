@@ -193,3 +193,24 @@ def function_inside(x):
         return v * 2
 
     x[0] = double(x[0])
+
+
+# kernel(float32[:])
+def long_tuple(x):
+    t = (  # error: NYI_CONSTRUCT a tuple or a call of more than 30 values
+        x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0],
+        x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0],
+    )  # fmt: skip
+    x[0] = t[0]
+
+
+# kernel(float32[:])
+def many_names(x):
+    x[0] = named(  # error: NYI_CONSTRUCT a call with more than 15 keyword arguments
+        a=x[0], b=x[0], c=x[0], d=x[0], e=x[0], f=x[0], g=x[0], h=x[0],
+        i=x[0], j=x[0], k=x[0], l=x[0], m=x[0], n=x[0], o=x[0], p=x[0],
+    )  # fmt: skip
+
+
+def named(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p):  # noqa: E741
+    return a + p
