@@ -267,8 +267,11 @@ ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueR
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef fn_type = LLVMFunctionType(e->types[insn->type], types, insn->n_args, false);
     LLVMValueRef fn;
+    bool is_first = !e->libdevice_user;
     if (!e->target->emit_math(e, row, insn->type, fn_type, &fn))
         return false;
+    if (is_first && e->libdevice_user)
+        e->libdevice_src = ir_insn_src(e->func, ref);
     if (LLVMGlobalGetValueType(fn) != fn_type)
         return ops_bad(e, ref, "one function with two types");
     *out = LLVMBuildCall2(e->builder, fn_type, fn, args, insn->n_args, "");

@@ -88,6 +88,7 @@ struct cg_emit {
     LLVMValueRef entry;
     LLVMValueRef raisers[SP_FAULT_VALUES + 1]; /* by number of values; made when needed */
     const char *libdevice_user;                /* first function called in libdevice, or NULL */
+    struct sp_src libdevice_src;               /* its call */
 
     /* the function being emitted */
     const struct ir_func *func;

@@ -108,8 +108,10 @@ cg_link_libdevice(struct cg_emit *e, const struct cg_machine *machine)
     const struct cg_library *library;
     if (!e->libdevice_user)
         return true;
-    if (!cg_libdevice_get(e->state, e->options->libdevice, e->libdevice_user, &library, e->diag))
+    if (!cg_libdevice_get(e->state, e->options->libdevice, e->libdevice_user, &library, e->diag)) {
+        sp_diag_place(e->diag, &e->libdevice_src);
         return false;
+    }
     LLVMModuleRef module = link_open(e, library, machine);
     if (!module || LLVMLinkModules2(e->module, module))
         return sp_diag_set(e->diag, SP_E_BAD_LIBDEVICE, NULL, library->path,

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
 
 FUNCTION = type(lambda: None)
 
+# What to do with what is no function but holds one.
+INSTEAD = {
+    "staticmethod": ": write @staticmethod above @gpu.jit",
+    "classmethod": ": a kernel has no class to be called with, write @staticmethod above @gpu.jit",
+    "method": ": a kernel has no self, write a function",
+    "partial": ": give the arguments when the kernel is launched",
+    "_lru_cache_wrapper": ": leave the cache away, kernels return nothing",
+}
+
 # Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function,
 # LLVM decides what is inlined, kernels are compiled when they are launched.
 NUMBA_IGNORED = ("device", "inline", "forceinline", "fastcache", "nopython", "lto")
@@ -65,8 +74,10 @@ def jit(
     def decorate(function: Callable[..., Any]) -> _gpujit.Kernel[...]:
         function = getattr(function, "py_func", function)
         if not isinstance(function, FUNCTION):
+            kind = type(function).__name__
+            instead = INSTEAD.get(kind, "")
             raise _gpujit.ArgumentTypeError(
-                f"gpu.jit needs a Python function, not '{type(function).__name__}'"
+                f"gpu.jit needs a Python function, not '{kind}'{instead}"
             )
         return _gpujit.Kernel(function, signatures, options)
 

@@ -241,3 +241,13 @@ def test_texts_of_a_kernel_object():
         kernel.ir("sass")
     with pytest.raises(gpu.ArgumentError, match="unknown architecture"):
         kernel.ptx("float32[:], int", arch="sm_12345")
+
+
+def test_libdevice_that_is_not_there(folder, gpujit, monkeypatch):
+    (folder / "sine.py").write_text("import math\ndef f(x):\n    x[0] = math.sin(x[1])\n")
+    monkeypatch.setenv("GPUJIT_LIBDEVICE", "/nonexistent/libdevice.10.bc")
+    code, out, err = gpujit("ptx", "sine.py:f", "float32[:]")
+    assert (code, out) == (1, "")
+    assert "'math.sin' needs NVIDIA's libdevice" in err and "/nonexistent" in err
+    assert 'sine.py", line 3, in f' in err and "x[0] = math.sin(x[1])\n" in err and "^~~~" in err
+    assert gpujit("ptx", "kernels.py:declared")[0] == 0  # who does not call it does not need it

@@ -1,5 +1,6 @@
 """Arguments whose protocols answer nonsense, and objects that answer everything with an exception."""
 
+import functools
 import sys
 import types
 
@@ -136,3 +137,19 @@ def test_names_that_are_no_text():
     assert out[0] == 1
     with pytest.raises(gpu.LaunchError, match="udcff"):
         gpu.jit(function)(out)
+
+
+@pytest.mark.parametrize(
+    ("wrap", "text"),
+    [
+        (staticmethod, "write @staticmethod above @gpu.jit"),
+        (classmethod, "write @staticmethod above @gpu.jit"),
+        (functools.partial, "when the kernel is launched"),
+        (functools.cache, "leave the cache away"),
+        (lambda f: types.MethodType(f, 1), "a kernel has no self"),
+        (lambda f: 3, "not 'int'"),
+    ],
+)
+def test_what_is_no_function(wrap, text):
+    with pytest.raises(gpu.ArgumentTypeError, match=text):
+        gpu.jit(wrap(lambda x: None))
