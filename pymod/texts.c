@@ -19,13 +19,32 @@ dump_print(void *context, enum cg_stage stage, const char *text)
     fprintf(stderr, "; %s\n%s\n", cg_stage_name(stage), text);
 }
 
+/* A misspelt stage would print nothing and leave one wondering. */
+static void
+dump_check_names(const char *names)
+{
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',') {
+        char name[16] = "";
+        size_t len = strcspn(at, ",");
+        if (len < sizeof name)
+            memcpy(name, at, len);
+        if (len && !cg_dump_mask(name) && strcmp(name, "decode") && strcmp(name, "ssa"))
+            fprintf(stderr,
+                    "gpujit: GPUJIT_DUMP has no stage '%.*s'; there are decode, ssa, typed, core, "
+                    "opt, emit, llvm and ptx\n",
+                    (int)len, at);
+    }
+}
+
 struct cg_dump
 pm_dump(void)
 {
     const char *names = getenv("GPUJIT_DUMP");
     struct cg_dump dump = {.text = dump_print};
-    if (names && names[0])
+    if (names && names[0]) {
+        dump_check_names(names);
         dump.mask = cg_dump_mask(names);
+    }
     return dump;
 }
 

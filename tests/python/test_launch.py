@@ -380,6 +380,10 @@ def test_dump_prints_the_stages():
     assert places == sorted(places)
     _, _, err = run(CODE, GPUJIT_DEVICE="cpu", GPUJIT_DUMP="ssa")
     assert "; ssa\n" in err and "; decode\n" not in err and "; llvm\n" not in err
+    assert "no stage" not in err
+    code, _, err = run(CODE, GPUJIT_DEVICE="cpu", GPUJIT_DUMP="ptx,all,")
+    assert code == 0 and "GPUJIT_DUMP has no stage 'all'; there are decode, ssa" in err
+    assert "'ptx'" not in err and "''" not in err
 
 
 def test_ctrl_c_stops_a_kernel():
