@@ -4,9 +4,9 @@
  * a byte) and, if it may raise, the fault's address. Device functions that may raise take that
  * address as their hidden parameter, so a program without RAISE carries nothing. Indices come
  * from special registers with ranges by the PTX ISA's limits, narrowed by launch bounds, which
- * lets LLVM see that they are not negative. RAISE claims the fault by compare-and-swap at system
- * scope (the record lies in the host's memory), writes it, releases it and exits; the thread's
- * neighbours go on. A trap would be shorter, but it destroys the context. */
+ * lets LLVM see that they are not negative. RAISE claims the fault by compare-and-swap at the
+ * device's scope, writes it, releases it to the system (the record lies in the host's memory) and
+ * exits; the thread's neighbours go on. A trap would be shorter, but it destroys the context. */
 #include <stdio.h>
 #include <string.h>
 

@@ -77,6 +77,13 @@ cg_emit_leave(struct cg_emit *e)
     }
 }
 
+/* The scope of all threads that a kernel has; the host's one scope is the system's. */
+static unsigned
+ops_device_scope(struct cg_emit *e)
+{
+    return LLVMGetSyncScopeID(e->context, e->arch.sm ? "device" : "", e->arch.sm ? 6 : 0);
+}
+
 void
 cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVMValueRef site,
                     LLVMValueRef *place, uint32_t n, LLVMValueRef *values)
@@ -85,9 +92,11 @@ cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVM
     LLVMTypeRef byte = e->types[IR_T_I8];
     LLVMBasicBlockRef claimed = LLVMAppendBasicBlockInContext(e->context, fn, "claimed");
     LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, fn, "after");
-    LLVMValueRef pair =
-        LLVMBuildAtomicCmpXchg(b, fault, cg_emit_i32(e, 0), cg_emit_i32(e, 1),
-                               LLVMAtomicOrderingMonotonic, LLVMAtomicOrderingMonotonic, false);
+    /* The host only reads, so the claim is among threads of the device: atomics at system scope on
+     * host memory need hardware that not every machine has. */
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchgSyncScope(
+        b, fault, cg_emit_i32(e, 0), cg_emit_i32(e, 1), LLVMAtomicOrderingMonotonic,
+        LLVMAtomicOrderingMonotonic, ops_device_scope(e));
     LLVMBuildCondBr(b, LLVMBuildExtractValue(b, pair, 1, ""), claimed, after);
     LLVMPositionBuilderAtEnd(b, claimed);
 
@@ -203,10 +212,8 @@ ops_atomic(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args)
         return NULL;
     LLVMAtomicRMWBinOp op =
         insn->imm == IR_ATOMIC_FADD ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
-    /* The host's one scope is the system's. */
-    unsigned scope = LLVMGetSyncScopeID(e->context, e->arch.sm ? "device" : "", e->arch.sm ? 6 : 0);
     return LLVMBuildAtomicRMWSyncScope(e->builder, op, args[0], args[1],
-                                       LLVMAtomicOrderingMonotonic, scope);
+                                       LLVMAtomicOrderingMonotonic, ops_device_scope(e));
 }
 
 /* Intrinsics of LLVM on one float or integer type. */
