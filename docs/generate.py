@@ -27,7 +27,7 @@ def rows_of(text: str, macro: str) -> Iterator[list[str]]:
             if piece == "," and depth == 1:
                 cells.append("")
             elif piece[0] == '"':
-                cells[-1] += re.sub(r"\\(.)", r"\1", piece[1:-1])
+                cells[-1] += re.sub(r"\\(.)", r"\1", piece[1:-1].replace(r"\n", " "))
             elif not piece.startswith("/*"):
                 cells[-1] += piece if depth > 1 or piece.strip() else ""
         yield [cell.strip() for cell in cells]

@@ -198,8 +198,19 @@ def write(text: str, output: str | None) -> None:
         raise UsageError(f"{output or 'stdout'} cannot be written: {error.strerror}") from None
 
 
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """The signature may also stand behind options, where argparse does not look for it."""
+    top = parser()
+    args, rest = top.parse_known_args(argv)
+    if rest and not rest[0].startswith("-") and getattr(args, "signature", "") is None:
+        args.signature = rest.pop(0)
+    if rest:
+        top.error(f"unrecognized arguments: {' '.join(rest)}")
+    return args
+
+
 def main(argv: list[str] | None = None) -> int:
-    args = parser().parse_args(argv)
+    args = parse(argv)
     try:
         if args.verb == "info":
             write(info(), None)
