@@ -57,16 +57,6 @@ copy_span(const struct pm_view *device, struct pm_view *host_out, uint64_t *addr
 }
 
 static bool
-copy_overlaps(const struct pm_view *a, const struct pm_view *b)
-{
-    int64_t first_a, end_a, first_b, end_b;
-    pm_view_span(a, &first_a, &end_a);
-    pm_view_span(b, &first_b, &end_b);
-    return a->data + (uint64_t)first_a < b->data + (uint64_t)end_b &&
-           b->data + (uint64_t)first_b < a->data + (uint64_t)end_a;
-}
-
-static bool
 copy_on_host(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
              const struct pm_view *from)
 {
@@ -74,7 +64,7 @@ copy_on_host(struct pm_state *state, struct rt_device *dev, const struct pm_view
     void *buffer = NULL;
     if (!pm_wait(state, dev, NULL))
         return false;
-    if (copy_overlaps(to, from)) {
+    if (pm_view_spans_overlap(to, from)) {
         if (!pm_view_contiguous(&between, false) || !(buffer = malloc(copy_size_B(from))))
             return PyErr_NoMemory() != NULL;
         between.data = (uint64_t)(uintptr_t)buffer;
@@ -149,7 +139,7 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
         return true;
     if (rt_device_info(dev)->kind == RT_CPU)
         return copy_on_host(state, dev, to, from);
-    if (copy_in_one(to, from) && !copy_overlaps(to, from)) {
+    if (copy_in_one(to, from) && !pm_view_spans_overlap(to, from)) {
         struct sp_diag diag;
         sp_diag_init(&diag);
         bool ok;

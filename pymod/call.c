@@ -115,11 +115,41 @@ call_check_written(struct call *call, const struct artifact *artifact)
     return true;
 }
 
+/* Host arrays with elements in common, one of them written: the same elements get one copy, others
+ * are refused, because two copies would part ways. */
+static bool
+call_share_staged(struct call *call, const struct artifact *artifact, uint32_t i)
+{
+    struct pm_foreign *foreign = call->args[i].foreign;
+    for (uint32_t k = 0; k < i; k++) {
+        const struct pm_foreign *other = call->args[k].foreign;
+        bool written = call_is_written(artifact, i) || call_is_written(artifact, k);
+        if (!other || !other->on_host || !written)
+            continue;
+        if (pm_view_same(&foreign->view, &other->view)) {
+            foreign->staged = other->staged;
+            foreign->shares_staged = true;
+            return true;
+        }
+        if (!pm_view_overlap(&foreign->view, &other->view))
+            continue;
+        char reason[200];
+        PyOS_snprintf(reason, sizeof reason,
+                      "it overlaps argument '%.60s' in part, and the kernel writes; pass x.copy()",
+                      call->reading->module->funcs.data[0]->params[k].name);
+        return pm_fail(call->kernel->state, CALL_ARGUMENT,
+                       call->reading->module->funcs.data[0]->params[i].name,
+                       call->kernel->name_utf8, reason);
+    }
+    return true;
+}
+
 /* Makes a foreign array's memory ready for the kernel. */
 static bool
-call_stage(struct call *call, struct pm_arg *arg)
+call_stage(struct call *call, const struct artifact *artifact, uint32_t i)
 {
     struct pm_state *state = call->kernel->state;
+    struct pm_arg *arg = &call->args[i];
     struct pm_foreign *foreign = arg->foreign;
     rt_stream stream = call->launcher->config.stream;
     if (!foreign->on_host) {
@@ -128,6 +158,12 @@ call_stage(struct call *call, struct pm_arg *arg)
     }
     if (rt_device_info(call->dev)->kind == RT_CPU)
         return true;
+    if (!call_share_staged(call, artifact, i))
+        return false;
+    if (foreign->shares_staged) {
+        arg->view = &foreign->staged;
+        return true;
+    }
     foreign->staged = foreign->view;
     foreign->staged.data = 0;
     struct sp_diag diag;
@@ -149,6 +185,7 @@ static bool
 call_unstage(struct call *call, const struct artifact *artifact, uint32_t i)
 {
     struct pm_foreign *foreign = call->args[i].foreign;
+    /* Of arguments that share a copy each brings it back if it is written: the same elements. */
     return !foreign->staged.data || !call_is_written(artifact, i) ||
            pm_download(call->kernel->state, call->dev, &foreign->view, &foreign->staged,
                        call->launcher->config.stream);
@@ -160,7 +197,7 @@ call_free_staged(struct call *call)
     bool all = true;
     for (uint32_t i = 0; i < call->n_args; i++) {
         struct pm_foreign *foreign = call->args[i].foreign;
-        if (!foreign || !foreign->staged.data)
+        if (!foreign || !foreign->staged.data || foreign->shares_staged)
             continue;
         struct sp_diag diag;
         sp_diag_init(&diag);
@@ -185,7 +222,7 @@ call_start_foreign(struct call *call, struct pm_entry *entry)
         if (!call->args[i].foreign)
             continue;
         on_host |= call->args[i].foreign->on_host;
-        ok = call_stage(call, &call->args[i]);
+        ok = call_stage(call, entry->artifact, i);
     }
     ok = ok && call_start(call, entry);
     if (ok && on_host)

@@ -145,6 +145,11 @@ void pm_view_span(const struct pm_view *view, int64_t *first_out, int64_t *end_o
 /* Copies elements of equal shapes on the host. */
 void pm_view_copy(const struct pm_view *to, const struct pm_view *from);
 bool pm_view_same_shape(const struct pm_view *a, const struct pm_view *b);
+/* The same elements in the same order. */
+bool pm_view_same(const struct pm_view *a, const struct pm_view *b);
+/* Whether the bytes from first to last overlap; whether an element does: overlap.c */
+bool pm_view_spans_overlap(const struct pm_view *a, const struct pm_view *b);
+bool pm_view_overlap(const struct pm_view *a, const struct pm_view *b);
 /* "(3, 4)" */
 void pm_view_print_shape(const struct pm_view *view, char text[128]);
 
@@ -194,6 +199,7 @@ struct pm_foreign {
     Py_buffer buffer;
     PyObject *owner;       /* kept alive; may be NULL */
     struct pm_view staged; /* the copy in GPU memory for a launch; `data` 0: none */
+    bool shares_staged;    /* the copy is that of an earlier argument with the same elements */
 };
 
 /* 1: it is an array; 0: it is none; -1: it is one that cannot be used, with an exception.

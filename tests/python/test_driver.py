@@ -113,3 +113,22 @@ def test_foreign_streams(fake):
     for stream in (Protocol(), Torch(), CuPy()):
         assert f[1, 4, stream].stream is stream
     assert f[1, 4, 0x80].stream == 0x80
+
+
+def test_host_arrays_that_share_elements(fake):
+    x = np.arange(24, dtype=np.int32).reshape(4, 6)
+    flat, copy = x.reshape(-1), kernel(COPY)
+    two = kernel("def entry(x, y):\n    y[0, 0] = x[0, 0]\n")
+    apart = [(copy, flat[::2], flat[1::2]), (two, x[:, :3], x[:, 3:]), (two, x[::2], x[1::2])]
+    apart += [(copy, flat[:5], flat[5:]), (copy, flat, flat), (copy, flat[::-2], flat[::-2])]
+    apart += [(copy, flat[:0], flat), (copy, flat.view(np.uint8)[::8], flat[1::2])]
+    for f, a, b in apart:
+        f[1, 1](a, b)
+    assert np.array_equal(flat, np.arange(24))
+    message = "'y' of entry: it overlaps argument 'x' in part"
+    for f, a, b in [(copy, flat[:5], flat[4:]), (two, x[:, :4], x[:, 3:]), (copy, flat, flat[::-1]),
+                    (copy, flat.view(np.int64), flat), (copy, flat[::2], flat[::3])]:  # fmt: skip
+        with pytest.raises(gpu.ArgumentTypeError, match=message):
+            f[1, 1](a, b)
+    read = kernel("def entry(x, y, z):\n    z[0] = x[0] + y[0]\n")
+    read[1, 1](flat[:5], flat[4:], np.zeros(1))

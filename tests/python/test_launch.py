@@ -405,3 +405,16 @@ except KeyboardInterrupt:
 gpu.synchronize()
 """
     assert run(code, GPUJIT_DEVICE="cpu")[:2] == (0, "stopped\n")
+
+
+def test_one_host_array_as_two_arguments(device):
+    def add(x, y):
+        i = gpu.grid(1)
+        if i < x.size:
+            y[i] += 1
+            x[i] *= 10
+
+    x = np.arange(5, dtype=np.float32)
+    gpu.jit(add)[1, 8](x, x)
+    gpu.synchronize()
+    assert np.array_equal(x, [10, 20, 30, 40, 50])
