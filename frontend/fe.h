@@ -32,8 +32,9 @@ struct fe_version {
 void fe_version_init(struct fe_version *version, unsigned minor);
 /* `name` must outlive the version. Numbers above 255 (pseudo opcodes) are ignored. */
 void fe_version_add(struct fe_version *version, const char *name, unsigned number);
-/* The bytecode magic number of CPython 3.`minor`, or 0 if that version is not known. */
-unsigned fe_version_magic(unsigned minor);
+/* Whether this is a version that the tables know, by its bytecode magic number; else BAD_MAGIC. */
+SP_MUST_CHECK bool fe_version_check(unsigned major, unsigned minor, unsigned magic,
+                                    struct sp_diag *diag);
 
 struct fe_position {
     int32_t line, end_line; /* 0: unknown */

@@ -26,12 +26,11 @@ interp_fail(struct sp_diag *diag, const char *what)
 static bool
 interp_fill_version(struct fe_interp *interp, struct sp_diag *diag)
 {
-    long magic = PyImport_GetMagicNumber() & 0xffff;
+    unsigned magic = (unsigned)PyImport_GetMagicNumber() & 0xffff;
     unsigned minor = (unsigned)(Py_Version >> 16 & 0xff);
-    if (Py_Version >> 24 != 3 || fe_version_magic(minor) != (unsigned)magic) {
-        PyErr_Clear();
-        return sp_diag_set(diag, SP_E_BAD_MAGIC, NULL, (int)magic, "3.11 to 3.15");
-    }
+    PyErr_Clear();
+    if (!fe_version_check((unsigned)(Py_Version >> 24), minor, magic, diag))
+        return false;
     PyObject *opcode = PyImport_ImportModule("opcode");
     PyObject *opmap = opcode ? PyObject_GetAttrString(opcode, "opmap") : NULL;
     PyObject *items = opmap ? PyMapping_Items(opmap) : NULL;

@@ -4,6 +4,7 @@
  * without a row stays known by name, for the message of whoever meets it. */
 #include "frontend/version.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct fe_op_row op_rows[FE_N_OPS] = {
@@ -94,17 +95,23 @@ fe_version_add(struct fe_version *version, const char *name, unsigned number)
     }
 }
 
-unsigned
-fe_version_magic(unsigned minor)
-{
-    static const struct {
-        unsigned minor, magic;
-    } versions[] = {
+static const struct {
+    unsigned minor, magic;
+} version_magics[] = {
 #define FE_PYTHON(minor, magic) {minor, magic},
 #include "frontend/pyver.def"
-    };
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-        if (versions[i].minor == minor)
-            return versions[i].magic;
-    return 0;
+};
+
+bool
+fe_version_check(unsigned major, unsigned minor, unsigned magic, struct sp_diag *diag)
+{
+    size_t n = sizeof version_magics / sizeof *version_magics;
+    for (size_t i = 0; i < n; i++)
+        if (major == 3 && version_magics[i].minor == minor && version_magics[i].magic == magic)
+            return true;
+    char known[32];
+    snprintf(known, sizeof known, "3.%u to 3.%u", version_magics[0].minor,
+             version_magics[n - 1].minor);
+    sp_diag_set(diag, SP_E_BAD_MAGIC, NULL, (int)magic, known);
+    return sp_diag_hint(diag, "use a released version of these, or a newer gpujit");
 }

@@ -479,6 +479,31 @@ test_large_code(void **state)
 }
 
 static void
+test_magic_numbers(void **state)
+{
+    static const struct {
+        unsigned minor, magic;
+    } known[] = {{11, 3495}, {12, 3531}, {13, 3571}, {14, 3627}, {15, 3666}};
+    (void)state;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_true(fe_version_check(3, known[i].minor, known[i].magic, &diag));
+    static const unsigned unknown[][3] = {{3, 10, 3439}, {3, 11, 3531}, {3, 13, 3572},
+                                          {3, 16, 3700}, {4, 11, 3495}, {3, 12, 0}};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        char message[120];
+        assert_false(fe_version_check(unknown[i][0], unknown[i][1], unknown[i][2], &diag));
+        assert_int_equal(diag.code, SP_E_BAD_MAGIC);
+        snprintf(message, sizeof message,
+                 "Python's bytecode version %u is not known; known are CPython 3.11 to 3.15",
+                 unknown[i][2]);
+        assert_string_equal(diag.message, message);
+        sp_diag_finish(&diag);
+    }
+}
+
+static void
 test_bad_code(void **state)
 {
     static const struct {
@@ -531,6 +556,7 @@ main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode_agrees_with_dis),
         cmocka_unit_test(test_location_tables),
+        cmocka_unit_test(test_magic_numbers),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_constructs),
