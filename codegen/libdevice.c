@@ -15,15 +15,20 @@
 
 #define LIBDEVICE_MAX_B ((size_t)64 << 20)
 
+static void
+libdevice_note(struct sp_str *looked, const char *text)
+{
+    if (!looked)
+        return;
+    sp_str_add(looked, looked->len ? ", " : "");
+    sp_str_add(looked, text);
+}
+
 /* Tries a glob pattern; of several matches the last in order, which is the newest version. */
 static bool
 libdevice_try(const char *pattern, struct sp_str *path, struct sp_str *looked)
 {
-    if (looked) {
-        if (looked->len)
-            sp_str_add(looked, ", ");
-        sp_str_add(looked, pattern);
-    }
+    libdevice_note(looked, pattern);
     glob_t found;
     bool any = !glob(pattern, 0, NULL, &found) && found.gl_pathc;
     if (any) {
@@ -44,6 +49,21 @@ libdevice_try_below(const char *folder, const char *rest, struct sp_str *path,
     bool any = libdevice_try(pattern.data, path, looked);
     sp_str_finish(&pattern);
     return any;
+}
+
+/* The folders of Python packages, once each; those that are not there need no mention. */
+static void
+libdevice_note_folders(struct cg_state *state, struct sp_str *looked)
+{
+    struct stat info;
+    bool first = true;
+    for (uint32_t i = 0; looked && i < state->n_folders; i++) {
+        if (stat(state->folders[i], &info) || !S_ISDIR(info.st_mode))
+            continue;
+        libdevice_note(looked, first ? "the nvidia and triton packages in " : "");
+        sp_str_add(looked, state->folders[i]);
+        first = false;
+    }
 }
 
 #define LIBDEVICE_FILE "nvvm/libdevice/libdevice.10.bc"
@@ -69,10 +89,11 @@ libdevice_try_all(struct cg_state *state, struct sp_str *path, struct sp_str *lo
         return true;
     for (uint32_t i = 0; i < state->n_folders; i++) {
         for (size_t j = 0; j < sizeof wheels / sizeof *wheels; j++) {
-            if (libdevice_try_below(state->folders[i], wheels[j], path, looked))
+            if (libdevice_try_below(state->folders[i], wheels[j], path, NULL))
                 return true;
         }
     }
+    libdevice_note_folders(state, looked);
     return false;
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import gpu
 import numpy as np
 import pytest
+from libdevice import needs_libdevice
 
 SOURCE = """
 import math
@@ -63,5 +64,6 @@ def test_the_driver_loads_offline_ptx(tmp_path: Path) -> None:
     check(cuda.cuModuleUnload(module), "cuModuleUnload")
 
 
+@needs_libdevice
 def test_ptx_is_the_same_every_time(tmp_path: Path) -> None:
     assert offline_ptx(tmp_path) == offline_ptx(tmp_path)

@@ -6,6 +6,7 @@ import gpu
 import pytest
 from assemble import ARCHITECTURES, assemble, needs_ptxas
 from kernels import make
+from libdevice import needs_libdevice
 
 SIGNATURES = {
     "saxpy": "int, float32, float32[::1], float32[::1]",
@@ -36,7 +37,10 @@ def test_assembles(name, arch, tmp_path):
             assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in said
 
 
-@pytest.mark.parametrize("name", ["saxpy", "heat2d", "stencil3d", "spmv", "blackscholes"])
+@pytest.mark.parametrize(
+    "name",
+    ["saxpy", "heat2d", "stencil3d", "spmv", pytest.param("blackscholes", marks=needs_libdevice)],
+)
 def test_single_precision_stays_single(name):
     """No double arithmetic but the conversion of an argument that is a Python float."""
     for signatures in (SIGNATURES, WEAK):
