@@ -35,6 +35,9 @@ def jit(
     lineinfo: bool = False,
     fastmath: bool = False,
     fma: bool = True,
+    ftz: bool = False,
+    prec_div: bool = True,
+    prec_sqrt: bool = True,
     max_registers: int | None = None,
     launch_bounds: int | tuple[int, int] | None = None,
     opt_level: int | None = None,
@@ -47,22 +50,37 @@ def jit(
     check          raise out-of-range indices on a GPU too; the CPU device always does
     debug          check and lineinfo
     lineinfo       line tables for profilers and debuggers
-    fastmath       approximate division and square root, denormals are zero (float32)
+    fastmath       the next four at their fastest (float32)
     fma            contract a * b + c to one rounding
+    ftz            denormals are zero
+    prec_div       division is correctly rounded, else within 2 ulp
+    prec_sqrt      square roots are correctly rounded, else within 3 ulp
     max_registers  registers that a thread may use
     launch_bounds  threads per block, or (threads per block, blocks per multiprocessor)
-    opt_level      0 to 3
+    opt_level      0 to 3, of LLVM and of the driver
     cache          kept for later calls; kernels are compiled once per signature either way
     """
     if isinstance(function, (str, list, tuple)):
         if signature is not None:
             raise _fail("signature", "is given twice")
         function, signature = None, function
-    options = _options(others, check or debug, lineinfo or debug, fastmath, fma)
+    options = _options(others)
+    if check or debug:
+        options["bounds"] = 1
+    if lineinfo or debug:
+        options |= {"lineinfo": 1, "jit_line_info": 1}
+    if not fma:
+        options |= {"fma": 0, "jit_fma": 0}
+    if ftz or fastmath:
+        options |= {"ftz": 1, "jit_ftz": 1}
+    if not prec_div or fastmath:
+        options |= {"approx_div": 1, "jit_prec_div": 0}
+    if not prec_sqrt or fastmath:
+        options |= {"approx_sqrt": 1, "jit_prec_sqrt": 0}
     if max_registers is not None:
         options["max_registers"] = _int("max_registers", max_registers)
     if opt_level is not None:
-        options["opt_level"] = _int("opt_level", opt_level)
+        options |= _opt_level(opt_level)
     if launch_bounds is not None:
         bounds = launch_bounds if isinstance(launch_bounds, tuple) else (launch_bounds,)
         if not 1 <= len(bounds) <= 2:
@@ -84,28 +102,26 @@ def jit(
     return decorate if function is None else decorate(function)
 
 
-def _options(
-    others: dict[str, Any], check: bool, lineinfo: bool, fastmath: bool, fma: bool
-) -> dict[str, int]:
+def _options(others: dict[str, Any]) -> dict[str, int]:
+    """Numba's spellings."""
     options: dict[str, int] = {}
-    if check:
-        options["bounds"] = 1
-    if lineinfo:
-        options |= {"lineinfo": 1, "jit_line_info": 1}
-    if not fma:
-        options |= {"fma": 0, "jit_fma": 0}
-    if fastmath:
-        options |= {"approx_div": 1, "approx_sqrt": 1, "ftz": 1}
     for name, value in others.items():
         if name == "opt":
-            options["opt_level"] = 3 if value is True else 0 if value is False else value
+            level = 3 if value is True else 0 if value is False else value
+            options |= _opt_level(level)
         elif name not in NUMBA_IGNORED:
             raise _fail(
                 name,
-                "is not known; there are signature, check, debug, lineinfo, fastmath, fma, "
-                "max_registers, launch_bounds, opt_level and cache",
+                "is not known; there are signature, check, debug, lineinfo, fastmath, fma, ftz, "
+                "prec_div, prec_sqrt, max_registers, launch_bounds, opt_level and cache",
             )
     return options
+
+
+def _opt_level(value: Any) -> dict[str, int]:
+    """The driver's levels go to 4, its default."""
+    level = _int("opt_level", value)
+    return {"opt_level": level, "jit_opt_level": level if 0 <= level < 3 else 4}
 
 
 def _int(name: str, value: Any) -> int:

@@ -1,6 +1,8 @@
 """Launching: configuration, binding and kinds of arguments, and what is refused before it runs."""
 
+import math
 import os
+import re
 import subprocess
 import sys
 import types
@@ -305,7 +307,7 @@ def test_options():
 
     assert f.options["max_registers"] == 32
     assert (f.options["max_threads"], f.options["min_blocks"]) == (128, 2)
-    assert gpu.jit(opt=False)(f).options == {"opt_level": 0}
+    assert gpu.jit(opt=False)(f).options == {"opt_level": 0, "jit_opt_level": 0}
     for options, text in [
         ({"colour": 1}, "option 'colour': is not known; there are"),
         ({"opt_level": 9}, "option 'opt_level'"),
@@ -418,3 +420,31 @@ def test_one_host_array_as_two_arguments(device):
     gpu.jit(add)[1, 8](x, x)
     gpu.synchronize()
     assert np.array_equal(x, [10, 20, 30, 40, 50])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "sqrt.rn.f32 div.rn.f32"),
+        ({"prec_div": False}, "sqrt.rn.f32 div.approx.f32"),
+        ({"prec_sqrt": False}, "sqrt.approx.f32 div.rn.f32"),
+        ({"ftz": True}, "sqrt.rn.ftz.f32 div.rn.ftz.f32"),
+        ({"fastmath": True}, "sqrt.approx.ftz.f32 div.approx.ftz.f32"),
+        ({"max_registers": 32, "opt_level": 1}, "sqrt.rn.f32 div.rn.f32"),
+        ({"fma": False, "lineinfo": True}, "sqrt.rn.f32 div.rn.f32"),
+        ({"opt_level": 0, "check": True}, "sqrt.rn.f32 div.rn.f32"),
+    ],
+)
+def test_rounding_options(device, options, expected):
+    def f(x, y):
+        i = gpu.grid(1)
+        if i < x.size:
+            y[i] = math.sqrt(x[i]) / y[i]
+
+    kernel = gpu.jit(**options)(f)
+    ptx = kernel.ptx("float32[::1], float32[::1]", "sm_90")
+    assert " ".join(re.findall(r"(?:sqrt|div)\S*\.f32", ptx)) == expected
+    x, y = np.arange(1, 9, dtype=np.float32), np.full(8, 3, np.float32)
+    kernel[1, 8](x, y)
+    gpu.synchronize()
+    np.testing.assert_allclose(y, np.sqrt(x) / 3, rtol=0 if not options else 1e-6)
