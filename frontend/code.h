@@ -72,6 +72,8 @@ struct fe_insns {
 /* Decodes the whole code; instructions and messages are on `arena`. */
 SP_MUST_CHECK bool fe_decode(const struct fe_code *code, struct sp_arena *arena,
                              struct fe_insns *insns_out, struct sp_diag *diag);
+/* Lets jumps skip tests whose answer they know. thread.c */
+void fe_thread(const struct fe_insns *insns, struct sp_arena *arena);
 /* Fills `positions` from a location table; the number of units that it covers. positions.c */
 uint32_t fe_positions_read(const uint8_t *bytes, uint32_t size_B, int32_t first_line,
                            uint32_t n_units, struct fe_position *positions);

@@ -100,6 +100,17 @@ read_params(struct fe_reader *reader, const struct fe_function *function, struct
     return true;
 }
 
+/* Bytes to blocks. */
+static bool
+read_blocks(const struct fe_code *code, struct sp_arena *arena, struct fe_insns *insns,
+            struct fe_cfg *cfg, struct sp_diag *diag)
+{
+    if (!fe_decode(code, arena, insns, diag))
+        return false;
+    fe_thread(insns, arena);
+    return fe_cfg_make(code, insns, arena, cfg, diag);
+}
+
 static bool
 read_code(struct fe_reader *reader, const struct fe_function *function, struct ir_func *func,
           struct sp_diag *diag)
@@ -110,8 +121,7 @@ read_code(struct fe_reader *reader, const struct fe_function *function, struct i
     sp_arena_init(&scratch);
     bool ok = read_params(reader, function, func, diag) &&
               read_check_flags(&function->code, func->index == 0, diag) &&
-              fe_decode(&function->code, &scratch, &insns, diag) &&
-              fe_cfg_make(&function->code, &insns, &scratch, &cfg, diag) &&
+              read_blocks(&function->code, &scratch, &insns, &cfg, diag) &&
               fe_build(reader, function, &insns, &cfg, &scratch, func, diag);
     sp_arena_finish(&scratch);
     return ok;
@@ -204,8 +214,7 @@ fe_print_code(const struct fe_code *code, struct sp_str *out, struct sp_diag *di
     struct fe_insns insns;
     struct fe_cfg cfg;
     sp_arena_init(&scratch);
-    bool ok =
-        fe_decode(code, &scratch, &insns, diag) && fe_cfg_make(code, &insns, &scratch, &cfg, diag);
+    bool ok = read_blocks(code, &scratch, &insns, &cfg, diag);
     if (ok)
         fe_print_cfg(code, &insns, &cfg, out);
     sp_arena_finish(&scratch);

@@ -81,13 +81,23 @@ class Typing:
                 self.expression(node.test, env)
                 ways = [self.expression(node.body, env), self.expression(node.orelse, env)]
             case ast.BoolOp():
-                ways = [self.expression(value, env) for value in node.values]
+                ways = self.ways(node, None, env)
             case ast.Call():
                 return self.call(node, env)
             case _:
                 raise NotImplementedError(ast.dump(node))
         self.values[id(node), self.instance] = join(*ways)
         return self.values[id(node), self.instance]
+
+    def ways(self, node: ast.expr, truth: bool | None, env: Types) -> list[str]:
+        """What a value can be that comes out of `and` and `or`, all of it or only what is true or
+        false: the x of `(x and y) or z` is false and goes no further."""
+        if not isinstance(node, ast.BoolOp):
+            return [self.expression(node, env)]
+        stops = isinstance(node.op, ast.Or)
+        last = self.ways(node.values[-1], truth, env)
+        found = [self.ways(part, stops, env) for part in node.values[:-1]]
+        return [*last, *(way for ways in found for way in ways if truth in (None, stops))]
 
     def call(self, node: ast.Call, env: Types) -> str:
         kinds = [self.expression(arg, env) for arg in node.args]
@@ -246,13 +256,18 @@ class Program:
                 chosen = node.body if self.expression(node.test).value else node.orelse
                 return convert(self.expression(chosen), self.joined(node))
             case ast.BoolOp():
-                stop = isinstance(node.op, ast.Or)
-                for part in node.values:
-                    value = self.expression(part)
-                    if bool(value.value) == stop:
-                        break
-                return convert(value, self.joined(node))
+                return convert(self.flow(node), self.joined(node))
         return self.call(node)
+
+    def flow(self, node: ast.expr) -> Num:
+        """The value that comes out of nested `and` and `or`, in its own type."""
+        if not isinstance(node, ast.BoolOp):
+            return self.expression(node)
+        for part in node.values:
+            value = self.flow(part)
+            if bool(value.value) == isinstance(node.op, ast.Or):
+                break
+        return value
 
     def joined(self, node: ast.expr) -> str:
         return self.typing.values[id(node), self.instance]

@@ -152,3 +152,16 @@ def test_bools_are_ints_in_arithmetic():
         "    out[3] = a & b\n    out[4] = a ^ b\n    out[5] = a * 0.5\n    out[6] = (a | 6) - b\n    out[7] = a / 2\n"
     )
     assert run(source, np.array([5]), n=8) == [2, -1, 0, 1, 0, 0.5, 6, 0.5]
+
+
+def test_only_what_comes_out_of_and_and_or_counts_for_the_type():
+    """The x of (x and y) or z is false and goes no further, in every version of Python."""
+    source = (
+        "def kernel(x, y, out):\n    a = (x[0] and y[0]) or y[0]\n    out[0] = -a // 3\n"
+        "    b = (x[0] or y[0]) and y[0]\n    out[1] = -b // 3\n    c = x[1] and y[0] and y[1]\n"
+        "    out[2] = c + 0.5\n"
+    )
+    x, y = np.array([0, 7], np.uint64), np.array([1, 2], np.int8)
+    out = np.zeros(3)
+    kit.single(kit.kernel(source), x, y, out)
+    assert out.tolist() == [-1, -1, 2.5]

@@ -201,7 +201,9 @@ def problems(draw, whole_programs: bool):
         names = ["a", "b", "c"]
         lines += [f"    {name} = {writer.leaf([])}" for name in names]
         if not functions and draw(st.booleans()):
-            lines[-1] = f"    c = {writer.literal()}"
+            # Two values: one alone would be a constant, which decides branches before the run.
+            one, other = writer.pick(("0", "1"), ("0.5", "2.0"), ("True", "False"), ("3", "0.1"))
+            lines[-1] = f"    c = {one} if {writer.condition([])} else {other}"
         lines += writer.statements(names, 2, False, "    ")
         results = names
     else:
