@@ -1,5 +1,6 @@
 """Two GPUs in one process; skipped where there are fewer."""
 
+import os
 import threading
 
 import gpu
@@ -7,23 +8,14 @@ import numpy as np
 import pytest
 
 
-def has_two() -> bool:
-    if not gpu.is_available():
-        return False
+@pytest.fixture(autouse=True)
+def two_gpus():
+    if not gpu.is_available() or "GPUJIT_CUDA_LIBRARY" in os.environ:
+        pytest.skip("no NVIDIA GPU here")
     try:
         gpu.select_device("cuda:1")
     except gpu.DeviceError:
-        return False
-    finally:
-        gpu.select_device("cpu")
-    return True
-
-
-pytestmark = pytest.mark.skipif(not has_two(), reason="fewer than two NVIDIA GPUs here")
-
-
-@pytest.fixture(autouse=True)
-def back():
+        pytest.skip("fewer than two NVIDIA GPUs here")
     yield
     gpu.select_device("cpu")
 
