@@ -3,6 +3,7 @@
 includes: every folder includes only what its row allows (docs/architecture.md draws the borders).
 headers: every header compiles alone, as C11 with all warnings.
 sizes: no source above 800 lines, half of the .c files below 300, every .c opens with a paragraph.
+errors: every code of support/errors.def is named by a test that raises it.
 
 Prints each breach as `file:line: reason` and exits 1 if there was one.
 """
@@ -106,12 +107,26 @@ def check_sizes() -> Iterator[str]:
         yield f"the median .c file has {median(lines_of_c)} lines, more than {MEDIAN_LINES}"
 
 
+def check_errors() -> Iterator[str]:
+    codes = re.findall(r"^SP_ERROR\((\w+)", (TOP / "support/errors.def").read_text(), re.MULTILINE)
+    tests = "".join(
+        path.read_text()
+        for path in (TOP / "tests").rglob("*")
+        if path.suffix in {".c", ".py", ".ir"} and path.name != Path(__file__).name
+    )
+    named = {word.removeprefix("SP_E_") for word in re.findall(r"\w+", tests)}
+    for code in codes:
+        if code not in named:
+            yield f"support/errors.def:1: no test names {code}"
+
+
 def main() -> int:
     what, *compiler = sys.argv[1:]
     checks = {
         "includes": check_includes,
         "headers": lambda: check_headers(compiler),
         "sizes": check_sizes,
+        "errors": check_errors,
     }
     breaches = list(checks[what]())
     print(*breaches, sep="\n", end="\n" if breaches else "")

@@ -316,6 +316,32 @@ test_argument_binding(void **state)
                  "argument 'b' of f is given twice", 3);
 }
 
+static void
+test_read_only_arrays(void **state)
+{
+    (void)state;
+    static const char source[] = ARRAY_KERNEL("  %3 = const 1\n  setitem %1, %3, %2 !5:3-4\n");
+    struct sp_arena arena;
+    struct sp_diag diag;
+    struct ir_module *module;
+    struct ir_typed *typed;
+    sp_arena_init(&arena);
+    sp_diag_init(&diag);
+    assert_true(ir_parse(source, &arena, &module, &diag));
+    struct ir_module *fork = ir_module_fork(module, &arena);
+    struct ir_argtype args[] = {
+        {.kind = IR_ARG_ARRAY, .dtype = IR_T_FLOAT32, .rank = 1, .read_only = 1},
+        {.kind = IR_ARG_SCALAR, .dtype = IR_T_INT}};
+    struct ir_ctx ctx = {.arena = &arena, .diag = &diag};
+    assert_false(ir_infer(&ctx, fork, args, 2, &typed));
+    assert_string_equal(sp_error_name(diag.code), "READ_ONLY");
+    assert_int_equal(diag.where.line, 5);
+    sp_diag_finish(&diag);
+    ir_module_finish(fork);
+    ir_module_finish(module);
+    sp_arena_finish(&arena);
+}
+
 struct answers {
     uint32_t calls, questions;
 };
@@ -388,6 +414,7 @@ main(void)
         cmocka_unit_test(test_values_are_demanded_where_types_need_them),
         cmocka_unit_test(test_joins),
         cmocka_unit_test(test_user_errors),
+        cmocka_unit_test(test_read_only_arrays),
         cmocka_unit_test(test_argument_binding),
         cmocka_unit_test(test_questions_are_asked_once_and_together),
         cmocka_unit_test(test_endless_instances_are_an_error),

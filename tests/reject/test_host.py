@@ -97,7 +97,7 @@ def test_arguments_of_the_host(value):
 def test_arrays_of_other_dtypes(dtype):
     with pytest.raises(TypeError) as caught:
         add[1, 32](3, np.zeros(3, dtype))
-    assert isinstance(caught.value, gpu.Error)
+    assert isinstance(caught.value, gpu.Error) and caught.value.code == "BAD_ARRAY"
     assert "'x'" in str(caught.value)
 
 
@@ -115,7 +115,7 @@ def test_read_only_arrays():
     reads[1, 1](x, out)
     gpu.synchronize()
     assert out[0] == 0
-    with pytest.raises(TypeError, match="read-only"):
+    with expect(TypeError, "CALL_ARGUMENT", "read-only"):
         add[1, 32](3, x)
 
 

@@ -1,7 +1,9 @@
 /* The cpu device without LLVM: kernels are C functions that fake_link.c finds by name. Every
  * block runs once, launches in order, exceptions and interrupts, code unloaded while it runs,
  * memory, limits, and a forked child. Run under ThreadSanitizer by hand. */
+#include <errno.h>
 #include <fenv.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -172,7 +174,42 @@ reset(struct fixture *f)
     sp_diag_init(&f->diag);
 }
 
+/* Linked in place of pthread_create (--wrap). */
+static bool no_threads;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+
+int
+__wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                      void *argument)
+{
+    return no_threads ? EAGAIN : __real_pthread_create(thread, attributes, start, argument);
+}
+
 /* ---- Tests ---- */
+
+static void
+test_no_threads(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, "count", 0);
+    struct rt_launch how = {{1, 1, 1}, {4, 1, 1}, 0, 0, 0};
+    uint32_t count = 0;
+    struct params params = {(uintptr_t)&count, 0};
+    no_threads = true;
+    bool ok = rt_device_prepare(f->dev, code, &how, &f->diag) &&
+              rt_device_launch(f->dev, code, &how, &params, &f->diag);
+    no_threads = false;
+    assert_false(ok);
+    assert_string_equal(sp_error_name(f->diag.code), "THREADS_FAILED");
+    reset(f);
+    launch(f, code, 1, 1, 1, 4, &count, 0);
+    assert_true(rt_device_synchronize(f->dev, &f->diag));
+    assert_int_equal(count, 4);
+    rt_code_unload(code);
+}
 
 static void
 test_every_block_once(void **state)
@@ -463,6 +500,7 @@ main(void)
 {
 #define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        WITH_DEVICE(test_no_threads),
         WITH_DEVICE(test_every_block_once),
         WITH_DEVICE(test_order),
         WITH_DEVICE(test_shared),
