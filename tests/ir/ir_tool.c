@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ir/ir.h"
+#include "tests/support/read.h"
 
 static bool
 run_effects(struct ir_module *module)
@@ -25,22 +26,6 @@ static const struct {
     {"inline", ir_opt_inline}, {"simplify", ir_opt_simplify}, {"cse", ir_opt_cse},
     {"dce", ir_opt_dce},       {"effects", run_effects},
 };
-
-static void
-read_all(const char *path, struct sp_str *out)
-{
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    char buffer[4096];
-    size_t n;
-    if (!file) {
-        fprintf(stderr, "ir_tool: %s cannot be read\n", path);
-        exit(2);
-    }
-    while ((n = fread(buffer, 1, sizeof buffer, file)))
-        sp_str_add_n(out, buffer, n);
-    if (file != stdin)
-        fclose(file);
-}
 
 static int
 fail(struct sp_diag *diag, const char *when)

@@ -10,22 +10,7 @@
 
 #include "ir/infer.h"
 #include "ir/ir.h"
-
-static void
-read_all(const char *path, struct sp_str *out)
-{
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
-    char buffer[4096];
-    size_t n;
-    if (!file) {
-        fprintf(stderr, "lower_tool: %s cannot be read\n", path);
-        exit(2);
-    }
-    while ((n = fread(buffer, 1, sizeof buffer, file)))
-        sp_str_add_n(out, buffer, n);
-    if (file != stdin)
-        fclose(file);
-}
+#include "tests/support/read.h"
 
 static bool
 lower_text(struct ir_ctx *ctx, const char *signature, const char *source, struct sp_str *out)
