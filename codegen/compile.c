@@ -18,7 +18,8 @@ cg_compile(struct cg_state *state, const struct cg_request *request, struct arti
         .diag = diag,
         .options = {.fma = request->options.fma,
                     .bounds = request->options.bounds || !request->arch.sm,
-                    .poll = !request->arch.sm},
+                    .poll = !request->arch.sm,
+                    .single = request->options.single},
         .oracle = request->oracle,
     };
     struct ir_module *fork = ir_module_fork(request->py, &arena), *core = NULL;

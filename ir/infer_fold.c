@@ -20,10 +20,25 @@ fold_is_weak(const struct ir_const_info *info)
     return fold_is_int(info) || info->kind == IR_C_FLOAT;
 }
 
+/* What `float` holds of a number: a double, or with `single` a float32. */
 static double
-fold_double(const struct ir_const_info *info)
+fold_round(const struct ir_module *module, double value)
 {
-    return info->kind == IR_C_FLOAT ? info->f : (double)info->i;
+    return module->single ? (double)(float)value : value;
+}
+
+static double
+fold_double(const struct ir_module *module, const struct ir_const_info *info)
+{
+    if (info->kind == IR_C_FLOAT)
+        return fold_round(module, info->f);
+    return module->single ? (double)(float)info->i : (double)info->i;
+}
+
+static ir_const
+fold_float(struct ir_module *module, double value)
+{
+    return ir_const_float(module, fold_round(module, value));
 }
 
 static int64_t
@@ -88,12 +103,12 @@ infer_fold_bin(struct ir_module *module, enum ir_binop op, ir_const a, ir_const 
         return ir_const_bool(module, fold_int(op, x.i, y.i) != 0);
     if (type == IR_T_INT)
         return ir_const_int(module, fold_int(op, x.i, y.i));
-    double p = fold_double(&x), q = fold_double(&y);
+    double p = fold_double(module, &x), q = fold_double(module, &y);
     switch (op) {
-    case IR_BIN_ADD: return ir_const_float(module, p + q);
-    case IR_BIN_SUB: return ir_const_float(module, p - q);
-    case IR_BIN_MUL: return ir_const_float(module, p * q);
-    case IR_BIN_TRUEDIV: return ir_const_float(module, p / q);
+    case IR_BIN_ADD: return fold_float(module, p + q);
+    case IR_BIN_SUB: return fold_float(module, p - q);
+    case IR_BIN_MUL: return fold_float(module, p * q);
+    case IR_BIN_TRUEDIV: return fold_float(module, p / q);
     default: return 0;
     }
 }
@@ -105,7 +120,7 @@ infer_fold_un(struct ir_module *module, enum ir_unop op, ir_const a, ir_type typ
     if (!fold_is_weak(&x))
         return 0;
     if (type == IR_T_FLOAT)
-        return ir_const_float(module, op == IR_UN_NEG ? -x.f : x.f);
+        return fold_float(module, op == IR_UN_NEG ? -x.f : x.f);
     if (type == IR_T_BOOL)
         return ir_const_bool(module, !x.i);
     int64_t value = op == IR_UN_NEG      ? (int64_t)(0 - (uint64_t)x.i)
@@ -135,7 +150,7 @@ infer_fold_cmp(struct ir_module *module, enum ir_cmpop op, ir_const a, ir_const 
         return 0;
     if (fold_is_int(&x) && fold_is_int(&y))
         return ir_const_bool(module, fold_order(op, x.i < y.i, x.i == y.i, x.i > y.i));
-    double p = fold_double(&x), q = fold_double(&y);
+    double p = fold_double(module, &x), q = fold_double(module, &y);
     return ir_const_bool(module, fold_order(op, p < q, p == q, p > q));
 }
 
@@ -155,10 +170,11 @@ infer_fold_cast(struct ir_module *module, ir_const a, ir_type to)
     struct ir_const_info x = *ir_const_info(module, a);
     if (!fold_is_weak(&x))
         return 0;
+    double value = fold_double(module, &x);
     switch (to) {
-    case IR_T_BOOL: return ir_const_bool(module, x.kind == IR_C_FLOAT ? x.f != 0 : x.i != 0);
-    case IR_T_INT: return ir_const_int(module, x.kind == IR_C_FLOAT ? fold_saturate(x.f) : x.i);
-    case IR_T_FLOAT: return ir_const_float(module, fold_double(&x));
+    case IR_T_BOOL: return ir_const_bool(module, value != 0);
+    case IR_T_INT: return ir_const_int(module, x.kind == IR_C_FLOAT ? fold_saturate(value) : x.i);
+    case IR_T_FLOAT: return ir_const_float(module, value);
     default: return 0;
     }
 }
@@ -181,7 +197,9 @@ infer_truth(const struct ir_module *module, struct ir_cell cell)
     if (!cell.constant)
         return -1;
     const struct ir_const_info *info = ir_const_info(module, cell.constant);
-    if (info->kind == IR_C_FLOAT || (info->kind == IR_C_TYPED && ir_is_float(info->scalar)))
+    if (info->kind == IR_C_FLOAT)
+        return fold_round(module, info->f) != 0;
+    if (info->kind == IR_C_TYPED && ir_is_float(info->scalar))
         return info->f != 0;
     return info->u != 0;
 }

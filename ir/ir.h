@@ -279,6 +279,7 @@ struct ir_module {
     SP_VEC(struct ir_guard) guards;
     SP_VEC(struct sp_fault_site) sites; /* CORE */
     struct sp_digest hash; /* PY: content, everything but source ranges */
+    bool single;           /* PY, of a compilation: Python's floats compute in float32 */
 };
 
 struct ir_module *ir_module_new(struct sp_arena *arena, enum ir_phase phase);
@@ -408,6 +409,7 @@ struct ir_options {
     bool fma;    /* contract a * b + c in lowering */
     bool bounds; /* check indices, raise OUT_OF_BOUNDS (the CPU device always does) */
     bool poll;   /* POLL on back edges of `while` loops (the CPU device) */
+    bool single; /* Python's floats compute in float32 instead of float64 */
 };
 
 /* What every step of a compilation is handed first. */

@@ -521,7 +521,7 @@ lower_signature(struct lower *l, const struct ir_instance *inst, uint32_t **argu
         ir_type type = inst->args[k].type;
         uint32_t n_parts = lower_part_types(l, type, types);
         if (is_kernel && l->typed->args[k].kind == IR_ARG_SCALAR)
-            types[0] = lower_machine(l->typed->args[k].dtype);
+            types[0] = ir_scalar_row(l->typed->args[k].dtype)->machine;
         for (uint32_t i = 0; i < n_parts; i++) {
             argument_of[func->n_params] = k;
             func->params[func->n_params++] = (struct ir_func_param){

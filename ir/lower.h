@@ -112,9 +112,12 @@ struct lower_value lower_convert(struct lower *l, struct lower_value value, ir_t
 ir_ref lower_convert_scalar(struct lower *l, ir_ref value, ir_type from, ir_type to);
 ir_ref lower_truth(struct lower *l, struct lower_value value); /* i1 */
 
+/* What holds a number in a register. Memory is laid out by the table's row alone. */
 static inline ir_type
-lower_machine(ir_type scalar)
+lower_machine(const struct lower *l, ir_type scalar)
 {
+    if (scalar == IR_T_FLOAT && l->ctx->options.single)
+        return IR_T_F32;
     return ir_scalar_row(scalar)->machine;
 }
 static inline const struct ir_type_info *

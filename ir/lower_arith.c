@@ -31,7 +31,7 @@ arith_is_power_of_2(int64_t v)
 static ir_ref
 arith_safe_divisor(struct lower *l, ir_ref b, ir_type type, ir_ref *zero_out, ir_ref *minus_one_out)
 {
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref special = *zero_out = lower_icmp(l, IR_ICMP_EQ, b, lower_int(l, machine, 0));
     *minus_one_out = lower_bool(l, false);
     if (!ir_is_unsigned(type)) {
@@ -58,7 +58,7 @@ arith_rounds_up(struct lower *l, ir_ref remainder, ir_ref b)
 ir_ref
 lower_int_floordiv(struct lower *l, ir_ref a, ir_ref b, ir_type type)
 {
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref zero, minus_one;
     int64_t v;
     bool known = lower_int_of(l, b, &v);
@@ -88,7 +88,7 @@ lower_int_floordiv(struct lower *l, ir_ref a, ir_ref b, ir_type type)
 ir_ref
 lower_int_mod(struct lower *l, ir_ref a, ir_ref b, ir_type type)
 {
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref zero, minus_one;
     int64_t v;
     bool known = lower_int_of(l, b, &v);
@@ -112,7 +112,7 @@ lower_int_abs(struct lower *l, ir_ref a, ir_type type)
 {
     if (ir_is_unsigned(type) || lower_is_nonneg(l, a))
         return a;
-    ir_ref zero = lower_int(l, lower_machine(type), 0);
+    ir_ref zero = lower_int(l, lower_machine(l, type), 0);
     return lower_select(l, lower_icmp(l, IR_ICMP_SLT, a, zero), lower_op2(l, IR_SUB, zero, a), a);
 }
 
@@ -133,7 +133,7 @@ arith_to_width(struct lower *l, ir_ref value, ir_type machine)
 static ir_ref
 arith_shl(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
 {
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref count = arith_count(l, b), zero = lower_int(l, IR_T_I64, 0);
     ir_ref width = lower_int(l, IR_T_I64, ir_machine_bits(machine));
     ir_ref fits = lower_icmp(l, IR_ICMP_ULT, count, width);
@@ -146,7 +146,7 @@ arith_shl(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
 static ir_ref
 arith_shr(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
 {
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref count = arith_count(l, b), zero = lower_int(l, IR_T_I64, 0);
     ir_ref width = lower_int(l, IR_T_I64, ir_machine_bits(machine));
     ir_ref last = lower_int(l, IR_T_I64, ir_machine_bits(machine) - 1);
@@ -202,7 +202,7 @@ arith_int_power(struct lower *l, ir_ref x, ir_ref exponent, ir_type machine)
 static struct lower_value
 arith_ipow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
 {
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref a = lower_get_as(l, a_py, type), b, r;
     struct lower_value count = lower_get(l, b_py);
     int64_t k;
@@ -250,7 +250,7 @@ lower_pow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
 {
     if (!ir_is_float(type))
         return arith_ipow(l, a_py, b_py, type);
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref a = lower_get_as(l, a_py, type);
     int64_t k;
     if (!arith_small_exponent(l, b_py, &k)) {
@@ -366,7 +366,7 @@ lower_un(struct lower *l, ir_ref py)
     enum ir_lowering how;
     ir_type type = ir_un_type(op, value.type, &how);
     ir_ref a = lower_convert(l, value, type).parts[0], r = a;
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     switch (how) {
     case IR_LOW_INEG: r = lower_op2(l, IR_SUB, lower_int(l, machine, 0), a); break;
     case IR_LOW_FNEG: r = lower_op1(l, IR_FNEG, a); break;

@@ -161,7 +161,7 @@ index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value in
 static ir_type
 index_memory_type(ir_type dtype)
 {
-    return dtype == IR_T_BOOL ? (ir_type)IR_T_I8 : lower_machine(dtype);
+    return dtype == IR_T_BOOL ? (ir_type)IR_T_I8 : (ir_type)ir_scalar_row(dtype)->machine;
 }
 
 static uint32_t

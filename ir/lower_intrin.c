@@ -181,7 +181,8 @@ intrin_round_digits(struct lower *l, ir_ref py)
     if (digits == 0)
         return lower_scalar(l, type, lower_op1(l, IR_FRINT, v));
     int64_t power = digits < 0 ? -digits : digits;
-    ir_ref scale = lower_float(l, lower_machine(type), pow(10, power > 400 ? 400 : (double)power));
+    ir_ref scale =
+        lower_float(l, lower_machine(l, type), pow(10, power > 400 ? 400 : (double)power));
     enum ir_op there = digits > 0 ? IR_FMUL : IR_FDIV, back = digits > 0 ? IR_FDIV : IR_FMUL;
     v = lower_op1(l, IR_FRINT, lower_op2(l, there, v, scale));
     return lower_scalar(l, type, lower_op2(l, back, v, scale));
@@ -218,7 +219,7 @@ static struct lower_value
 intrin_fcore(struct lower *l, ir_ref py, enum ir_intrin id)
 {
     static const double pi = 0x1.921fb54442d18p+1;
-    ir_type type = intrin_type(l, py), machine = lower_machine(type);
+    ir_type type = intrin_type(l, py), machine = lower_machine(l, type);
     ir_ref x[3] = {0, 0, 0}, r = 0;
     for (uint32_t k = 0; k < lower_n_args(l, py); k++)
         x[k] = lower_get_as(l, lower_arg(l, py, k), type);
@@ -247,7 +248,8 @@ intrin_test(struct lower *l, ir_ref py, enum ir_intrin id)
     if (!ir_is_float(value.type)) {
         r = lower_bool(l, id == IR_INTRIN_ISFINITE);
     } else {
-        ir_ref x = value.parts[0], infinity = lower_float(l, lower_machine(value.type), INFINITY);
+        ir_ref x = value.parts[0],
+               infinity = lower_float(l, lower_machine(l, value.type), INFINITY);
         if (id == IR_INTRIN_ISNAN)
             r = lower_fcmp(l, IR_FCMP_UNO, x, x);
         else

@@ -160,7 +160,7 @@ math_isclose(struct lower *l, ir_ref py)
 {
     ir_ref a_py = lower_arg(l, py, 0), b_py = lower_arg(l, py, 1);
     ir_type types[] = {l->inst->cells[a_py].type, l->inst->cells[b_py].type};
-    ir_type type = ir_math_type(2, types), machine = lower_machine(type);
+    ir_type type = ir_math_type(2, types), machine = lower_machine(l, type);
     ir_ref a = lower_get_as(l, a_py, type), b = lower_get_as(l, b_py, type);
     ir_ref rel_py = math_keyword(l, py, "rel_tol", 2), abs_py = math_keyword(l, py, "abs_tol", 3);
     ir_ref rel = rel_py ? lower_get_as(l, rel_py, type) : lower_float(l, machine, 1e-9);
@@ -184,7 +184,7 @@ math_hypot(struct lower *l, ir_ref py, ir_type type)
 {
     uint32_t n = lower_n_args(l, py);
     if (n == 0)
-        return lower_float(l, lower_machine(type), 0);
+        return lower_float(l, lower_machine(l, type), 0);
     ir_ref r = lower_get_as(l, lower_arg(l, py, 0), type);
     if (n == 1)
         return lower_op1(l, IR_FABS, r);
@@ -198,7 +198,7 @@ math_hypot(struct lower *l, ir_ref py, ir_type type)
 static ir_ref
 math_gcd(struct lower *l, ir_ref py, ir_type type)
 {
-    ir_type machine = lower_machine(type);
+    ir_type machine = lower_machine(l, type);
     ir_ref zero = lower_int(l, machine, 0), r = zero;
     for (uint32_t k = 0; k < lower_n_args(l, py); k++) {
         ir_ref x = lower_int_abs(l, lower_get_as(l, lower_arg(l, py, k), type), type);

@@ -51,7 +51,7 @@ lower_part_types(const struct lower *l, ir_type type, ir_type *machine_out)
     const struct ir_type_info *info = lower_info(l, type);
     uint32_t n = 0;
     switch ((enum ir_kind)info->kind) {
-    case IR_KIND_SCALAR: machine_out[n++] = lower_machine(type); break;
+    case IR_KIND_SCALAR: machine_out[n++] = lower_machine(l, type); break;
     case IR_KIND_TUPLE:
         for (uint32_t i = 0; i < info->n_elems; i++)
             n += lower_part_types(l, info->elems[i], machine_out + n);
@@ -91,7 +91,7 @@ lower_value_new(struct lower *l, ir_type type, uint32_t n, const ir_ref *parts)
 struct lower_value
 lower_scalar(struct lower *l, ir_type type, ir_ref part)
 {
-    assert(lower_type_of(l, part) == lower_machine(type) && "the scalar's machine type");
+    assert(lower_type_of(l, part) == lower_machine(l, type) && "the scalar's machine type");
     return lower_value_new(l, type, 1, &part);
 }
 
@@ -129,9 +129,10 @@ value_number(struct lower *l, const struct ir_const_info *c)
     case IR_C_BOOL: return lower_scalar(l, IR_T_BOOL, lower_bool(l, c->i));
     case IR_C_INT: return lower_scalar(l, IR_T_INT, lower_int(l, IR_T_I64, c->i));
     case IR_C_UINT: return lower_scalar(l, IR_T_UINT64, lower_int(l, IR_T_I64, c->i));
-    case IR_C_FLOAT: return lower_scalar(l, IR_T_FLOAT, lower_float(l, IR_T_F64, c->f));
+    case IR_C_FLOAT:
+        return lower_scalar(l, IR_T_FLOAT, lower_float(l, lower_machine(l, IR_T_FLOAT), c->f));
     case IR_C_TYPED: {
-        ir_type machine = lower_machine(c->scalar);
+        ir_type machine = lower_machine(l, c->scalar);
         return lower_scalar(l, c->scalar,
                             ir_is_float(c->scalar) ? lower_float(l, machine, c->f)
                                                    : lower_int(l, machine, c->i));
@@ -186,7 +187,7 @@ value_to_bool(struct lower *l, ir_ref value, ir_type from)
 {
     if (from == IR_T_BOOL)
         return value;
-    ir_type machine = lower_machine(from);
+    ir_type machine = lower_machine(l, from);
     if (ir_is_float(from))
         return lower_fcmp(l, IR_FCMP_UNE, value, lower_float(l, machine, 0));
     return lower_icmp(l, IR_ICMP_NE, value, lower_int(l, machine, 0));
@@ -203,11 +204,11 @@ value_int_to_float(struct lower *l, ir_ref value, ir_type from, ir_type machine)
 ir_ref
 lower_convert_scalar(struct lower *l, ir_ref value, ir_type from, ir_type to)
 {
-    if (from == to)
+    ir_type machine = lower_machine(l, to), old = lower_type_of(l, value);
+    if (from == to && machine == old)
         return value;
     if (to == IR_T_BOOL)
         return value_to_bool(l, value, from);
-    ir_type machine = lower_machine(to), old = lower_machine(from);
     bool from_float = ir_is_float(from), to_float = ir_is_float(to);
     if (from_float && !to_float)
         return lower_cast(l, ir_is_unsigned(to) ? IR_FPTOUI_SAT : IR_FPTOSI_SAT, machine, value);

@@ -35,6 +35,7 @@ def jit(
     lineinfo: bool = False,
     fastmath: bool = False,
     fma: bool = True,
+    float: Any = None,
     ftz: bool = False,
     prec_div: bool = True,
     prec_sqrt: bool = True,
@@ -52,6 +53,7 @@ def jit(
     lineinfo       line tables for profilers and debuggers
     fastmath       the next four at their fastest (float32)
     fma            contract a * b + c to one rounding
+    float          what Python's floats compute in: gpu.float64, the default, or gpu.float32
     ftz            denormals are zero
     prec_div       division is correctly rounded, else within 2 ulp
     prec_sqrt      square roots are correctly rounded, else within 3 ulp
@@ -73,6 +75,8 @@ def jit(
         options |= {"fma": 0, "jit_fma": 0}
     if ftz or fastmath:
         options |= {"ftz": 1, "jit_ftz": 1}
+    if float is not None:
+        options["single"] = _single(float)
     if not prec_div or fastmath:
         options |= {"approx_div": 1, "jit_prec_div": 0}
     if not prec_sqrt or fastmath:
@@ -112,10 +116,19 @@ def _options(others: dict[str, Any]) -> dict[str, int]:
         elif name not in NUMBA_IGNORED:
             raise _fail(
                 name,
-                "is not known; there are signature, check, debug, lineinfo, fastmath, fma, ftz, "
-                "prec_div, prec_sqrt, max_registers, launch_bounds, opt_level and cache",
+                "is not known; there are signature, check, debug, lineinfo, fastmath, fma, float, "
+                "ftz, prec_div, prec_sqrt, max_registers, launch_bounds, opt_level and cache",
             )
     return options
+
+
+def _single(value: Any) -> int:
+    """Whether Python's floats are float32: from a dtype of ours or of NumPy's, or its name."""
+    name = value if isinstance(value, str) else getattr(value, "__name__", None)
+    name = name or getattr(value, "name", None) or repr(value)
+    if name not in ("float", "float32", "float64"):
+        raise _fail("float", f"must be gpu.float32 or gpu.float64, not {name}")
+    return int(name == "float32")
 
 
 def _opt_level(value: Any) -> dict[str, int]:
