@@ -181,7 +181,7 @@ const_namespace(struct fe_reader *reader, PyObject *object, ir_const *out)
 {
     struct fe_interp *interp = py_of(reader)->interp;
     if (PyModule_Check(object)) {
-        static const char *const names[] = {"gpu", "math", "builtins"};
+        static const char *const names[] = {"gpu", "math", "builtins", "operator"};
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (py_module(interp, names[i]) == object)
                 return fe_path_const(reader->module, names[i], out);
@@ -217,11 +217,15 @@ const_builtin(struct fe_reader *reader, PyObject *object, ir_const *out)
     PyErr_Clear();
     const char *module_text = py_text(reader->arena, module);
     const char *name_text = py_text(reader->arena, name);
-    bool ok = module_text && name_text &&
-              (!strcmp(module_text, "builtins") || !strcmp(module_text, "math")) &&
-              py_module_has(interp, module_text, name, object) &&
+    static const char *const modules[][2] = {
+        {"builtins", "builtins"}, {"math", "math"}, {"_operator", "operator"}};
+    const char *space = NULL; /* of the kernel namespace */
+    for (size_t i = 0; module_text && i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(module_text, modules[i][0]) == 0)
+            space = modules[i][1];
+    bool ok = space && name_text && py_module_has(interp, module_text, name, object) &&
               fe_path_const(reader->module,
-                            sp_arena_printf(reader->arena, "%s.%s", module_text, name_text), out);
+                            sp_arena_printf(reader->arena, "%s.%s", space, name_text), out);
     Py_XDECREF(module);
     Py_XDECREF(name);
     return ok;

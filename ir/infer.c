@@ -161,6 +161,7 @@ infer_instance(struct infer *in, const struct ir_func *func, const struct ir_cel
     instance->args = key;
     instance->cells = SP_NEW_N(arena, struct ir_cell, func->insns.len);
     instance->callees = SP_NEW_N(arena, uint32_t, func->insns.len);
+    instance->operators = SP_NEW_N(arena, uint16_t, func->insns.len);
     sp_bits_init(&instance->live_blocks, arena, func->blocks.len);
     sp_bits_init(&instance->live_edges, arena, 2 * func->blocks.len);
     *slot = instance->index + 1;

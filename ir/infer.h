@@ -33,12 +33,42 @@ struct ir_instance {
     struct ir_cell *args;  /* per parameter */
     struct ir_cell *cells; /* per instruction; a PHI that nothing reads may be NONE, MIXED or CONFLICT */
     uint32_t *callees;     /* per instruction: index + 1 of the instance that a CALL calls, or 0 */
+    uint16_t *operators;   /* per instruction: the intrinsic of rule OPERATOR that a CALL calls, or 0 */
     struct ir_cell result;
     struct sp_bits live_blocks;
     struct sp_bits live_edges; /* 2 * block + successor */
     SP_VEC(struct ir_caller) callers; /* [0]: the call that made the instance */
     bool live; /* reachable from the kernel at the end */
 };
+
+/* An operator is an instruction of its own, `a + b`, or the call `operator.add(a, b)`. What follows
+ * reads either: the operation, its immediate, its operand number i. */
+static inline enum ir_op
+ir_operation(const struct ir_instance *instance, ir_ref ref)
+{
+    enum ir_intrin id = (enum ir_intrin)instance->operators[ref];
+    return id ? (enum ir_op)ir_operator_row(id).op : (enum ir_op)ir_insn(instance->func, ref)->op;
+}
+static inline uint32_t
+ir_operation_imm(const struct ir_instance *instance, ir_ref ref)
+{
+    enum ir_intrin id = (enum ir_intrin)instance->operators[ref];
+    return id ? ir_operator_row(id).imm : ir_insn(instance->func, ref)->imm;
+}
+static inline ir_ref
+ir_operand(const struct ir_instance *instance, ir_ref ref, uint32_t i)
+{
+    enum ir_intrin id = (enum ir_intrin)instance->operators[ref];
+    if (id == IR_INTRIN_OP_CONTAINS) /* the tuple stands first */
+        return ir_arg(instance->func, ref, 2 - i);
+    return ir_arg(instance->func, ref, i + (id != IR_INTRIN_NONE));
+}
+/* All of them, where they stand in order: of every operation but IN. */
+static inline const ir_ref *
+ir_operands(const struct ir_instance *instance, ir_ref ref)
+{
+    return ir_args(instance->func, ref) + (instance->operators[ref] != IR_INTRIN_NONE);
+}
 
 /* Whether control can come into `block` from its predecessor number `pred`. */
 bool ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pred);

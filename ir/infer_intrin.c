@@ -322,8 +322,31 @@ intrin_isqrt(struct intrin_call *call, struct ir_cell *out)
     return intrin_abs(call, out);
 }
 
+/* operator.add(a, b) is a + b. */
 static bool
-intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
+intrin_operator(struct intrin_call *call, enum ir_intrin id, struct ir_cell *out)
+{
+    call->instance->operators[call->ref] = id;
+    if (!infer_rule_operation(call->in, call->instance, call->ref, out))
+        return false;
+    if (ir_operator_row(id).op == IR_SETITEM)
+        *out = infer_constant(call->in, ir_const_simple(call->in->module, IR_C_NONE, 0));
+    return true;
+}
+
+static bool
+intrin_index(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_integers(call))
+        return false;
+    *out = (struct ir_cell){IR_T_INT, 0};
+    if (call->args[0].constant)
+        out->constant = infer_fold_cast(call->in->module, call->args[0].constant, IR_T_INT);
+    return true;
+}
+
+static bool
+intrin_dispatch(struct intrin_call *call, enum ir_intrin id, struct ir_cell *out)
 {
     switch ((enum ir_rule)call->row->rule) {
     case IR_RULE_SREG: return CALL_ERROR(call, NOT_CALLABLE, call->name);
@@ -348,6 +371,8 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_LDEXP: return intrin_ldexp(call, out);
     case IR_RULE_GCD: return intrin_gcd(call, out);
     case IR_RULE_ISQRT: return intrin_isqrt(call, out);
+    case IR_RULE_OPERATOR: return intrin_operator(call, id, out);
+    case IR_RULE_INDEX: return intrin_index(call, out);
     }
     return false;
 }
@@ -409,5 +434,5 @@ infer_rule_intrin(struct infer *in, struct ir_instance *instance, ir_ref ref, en
         if (!infer_known(call.args[i].type))
             return true;
     }
-    return intrin_dispatch(&call, out);
+    return intrin_dispatch(&call, id, out);
 }

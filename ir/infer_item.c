@@ -193,7 +193,7 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
     }
     if (info.n_elems == 0)
         return INFER_FAIL(in, instance, ref, TUPLE_INDEX, 0LL, 0);
-    if (!same && infer_demand(in, instance, ir_arg(instance->func, ref, 1)))
+    if (!same && infer_demand(in, instance, ir_operand(instance, ref, 1)))
         return in->reporting ? INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "this index") : true;
     if (!infer_known(joined)) {
         INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "the index of a tuple of different types");

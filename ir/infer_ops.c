@@ -148,8 +148,7 @@ infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, 
 static bool
 rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
-    const struct ir_insn *insn = ir_insn(instance->func, ref);
-    enum ir_binop op = insn->imm & ~IR_INPLACE;
+    enum ir_binop op = ir_operation_imm(instance, ref) & ~IR_INPLACE;
     struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
     if (!infer_known(a.type) || !infer_known(b.type))
         return true;
@@ -158,7 +157,7 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
     int64_t exponent;
     bool negative =
         op == IR_BIN_POW &&
-        ir_program_int(in->module, instance->func, ir_arg(instance->func, ref, 1), &exponent) &&
+        ir_program_int(in->module, instance->func, ir_operand(instance, ref, 1), &exponent) &&
         exponent < 0;
     enum ir_lowering lowering;
     ir_type type = ir_bin_type(op, a.type, b.type, negative, &lowering);
@@ -181,7 +180,7 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
 static bool
 rule_un(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
-    enum ir_unop op = ir_insn(instance->func, ref)->imm;
+    enum ir_unop op = ir_operation_imm(instance, ref);
     struct ir_cell a = infer_operand(instance, ref, 0);
     if (!infer_known(a.type))
         return true;
@@ -210,7 +209,7 @@ rule_un(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_ce
 static bool
 rule_cmp(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
-    enum ir_cmpop op = ir_insn(instance->func, ref)->imm;
+    enum ir_cmpop op = ir_operation_imm(instance, ref);
     struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
     if (!infer_known(a.type) || !infer_known(b.type))
         return true;
@@ -232,7 +231,7 @@ rule_cmp(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
 static bool
 rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
-    bool negated = ir_insn(instance->func, ref)->imm;
+    bool negated = ir_operation_imm(instance, ref);
     struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
     if (!infer_known(a.type) || !infer_known(b.type))
         return true;
@@ -366,7 +365,7 @@ static bool
 rule_nyi(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
     const char *what = "assignment to an attribute", *instead = "assign to elements: x[i] = ...";
-    switch (ir_insn(instance->func, ref)->op) {
+    switch (ir_operation(instance, ref)) {
     case IR_IN:
         what = "the operator 'in'";
         instead = "compare with == and join the comparisons by 'or'";
@@ -392,8 +391,16 @@ rule_nyi(struct infer *in, struct ir_instance *instance, ir_ref ref)
 bool
 infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
+    instance->operators[ref] = IR_INTRIN_NONE; /* a callee may have changed */
+    return infer_rule_operation(in, instance, ref, out);
+}
+
+bool
+infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                     struct ir_cell *out)
+{
     const struct ir_insn *insn = ir_insn(instance->func, ref);
-    switch (insn->op) {
+    switch (ir_operation(instance, ref)) {
     case IR_PARAM: *out = instance->args[insn->imm]; return true;
     case IR_CONST: return rule_const(in, instance, ref, out);
     case IR_ERR: return rule_err(in, instance, ref);

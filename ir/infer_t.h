@@ -58,7 +58,7 @@ infer_known(ir_type type)
 static inline struct ir_cell
 infer_operand(const struct ir_instance *instance, ir_ref ref, uint32_t i)
 {
-    return instance->cells[ir_arg(instance->func, ref, i)];
+    return instance->cells[ir_operand(instance, ref, i)];
 }
 struct ir_cell infer_typed(ir_type type);
 struct ir_cell infer_constant(struct infer *in, ir_const constant);
@@ -77,6 +77,9 @@ struct ir_instance *infer_instance(struct infer *in, const struct ir_func *func,
 
 /* Rules: false if the operation has no type; true with *out left alone while an operand is unknown. */
 bool infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
+/* As infer_rule, for the operation that the instruction or the function called stands for. */
+bool infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                          struct ir_cell *out);
 bool infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
 bool infer_rule_intrin(struct infer *in, struct ir_instance *instance, ir_ref ref,
                        enum ir_intrin id, struct ir_cell *out);

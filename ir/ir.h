@@ -116,7 +116,7 @@ enum ir_rule {
     IR_RULE_SREG, IR_RULE_GRID, IR_RULE_ATOMIC, IR_RULE_ABS, IR_RULE_MINMAX, IR_RULE_RANGE,
     IR_RULE_LEN, IR_RULE_ROUND_DIGITS, IR_RULE_POW_BUILTIN, IR_RULE_MATH, IR_RULE_LOG, IR_RULE_FCORE,
     IR_RULE_ROUND, IR_RULE_TEST, IR_RULE_ISCLOSE, IR_RULE_HYPOT, IR_RULE_FREXP, IR_RULE_LDEXP,
-    IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT
+    IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX
 };
 enum ir_intrin {
     IR_INTRIN_NONE,
@@ -134,6 +134,14 @@ struct ir_intrin_row {
     const char *doc;
 };
 const struct ir_intrin_row *ir_intrin_row(enum ir_intrin id);
+/* What a call of an intrinsic of rule OPERATOR computes. */
+struct ir_operator_row {
+    uint16_t op; /* enum ir_op */
+    uint16_t imm;
+};
+struct ir_operator_row ir_operator_row(enum ir_intrin id);
+/* Every path of the namespace, aliases too, by number from 0; NULL behind the last. */
+const char *ir_path_at(size_t i);
 /* IR_INTRIN_NONE if the path is no intrinsic. */
 enum ir_intrin ir_intrin_by_path(const char *path);
 /* Whether some intrinsic or number lies below this path ("gpu.threadIdx"). */

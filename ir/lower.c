@@ -115,18 +115,19 @@ static struct lower_value
 lower_value_of(struct lower *l, ir_ref py)
 {
     const struct ir_insn *insn = ir_insn(l->from, py);
-    ir_ref first = insn->n_args ? ir_arg(l->from, py, 0) : 0;
-    switch ((enum ir_op)insn->op) {
+    ir_ref first = insn->n_args ? ir_operand(l->inst, py, 0) : 0;
+    uint32_t imm = ir_operation_imm(l->inst, py);
+    switch (ir_operation(l->inst, py)) {
     case IR_CONST: return lower_const(l, py);
     case IR_BIN: return lower_bin(l, py);
     case IR_UN: return lower_un(l, py);
     case IR_CMP:
         return lower_scalar(l, IR_T_BOOL,
-                            lower_compare(l, (enum ir_cmpop)insn->imm, lower_get(l, first),
-                                          lower_get(l, ir_arg(l->from, py, 1))));
+                            lower_compare(l, (enum ir_cmpop)imm, lower_get(l, first),
+                                          lower_get(l, ir_operand(l->inst, py, 1))));
     case IR_IN: {
-        ir_ref in = lower_in(l, lower_get(l, first), lower_get(l, ir_arg(l->from, py, 1)));
-        return lower_scalar(l, IR_T_BOOL, insn->imm ? lower_not(l, in) : in);
+        ir_ref in = lower_in(l, lower_get(l, first), lower_get(l, ir_operand(l->inst, py, 1)));
+        return lower_scalar(l, IR_T_BOOL, imm ? lower_not(l, in) : in);
     }
     case IR_TRUTH: return lower_scalar(l, IR_T_BOOL, lower_truth(l, lower_get(l, first)));
     case IR_ATTR: return lower_attr(l, py);
@@ -169,7 +170,7 @@ lower_insn(struct lower *l, ir_ref py)
     if (lower_is_unreachable(l, py))
         return;
     ir_set_src(l->func, src->line, src->col, src->end_line, src->end_col);
-    if (insn->op == IR_SETITEM) {
+    if (ir_operation(l->inst, py) == IR_SETITEM) {
         lower_setitem(l, py);
         return;
     }

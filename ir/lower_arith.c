@@ -282,9 +282,9 @@ static ir_ref
 arith_float_sum(struct lower *l, ir_ref py, ir_ref a, ir_ref b, ir_type type, bool minus)
 {
     struct lower_product p;
-    if (arith_is_product(l, ir_arg(l->from, py, 0), type, &p))
+    if (arith_is_product(l, ir_operand(l->inst, py, 0), type, &p))
         return lower_fma(l, p.a, p.b, minus ? lower_op1(l, IR_FNEG, b) : b);
-    if (arith_is_product(l, ir_arg(l->from, py, 1), type, &p))
+    if (arith_is_product(l, ir_operand(l->inst, py, 1), type, &p))
         return lower_fma(l, minus ? lower_op1(l, IR_FNEG, p.a) : p.a, p.b, a);
     return lower_op2(l, minus ? IR_FSUB : IR_FADD, a, b);
 }
@@ -321,9 +321,8 @@ arith_int_op(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, ir_type 
 struct lower_value
 lower_bin(struct lower *l, ir_ref py)
 {
-    const struct ir_insn *insn = ir_insn(l->from, py);
-    enum ir_binop op = (enum ir_binop)(insn->imm & 0xff);
-    ir_ref a_py = ir_arg(l->from, py, 0), b_py = ir_arg(l->from, py, 1);
+    enum ir_binop op = (enum ir_binop)(ir_operation_imm(l->inst, py) & 0xff);
+    ir_ref a_py = ir_operand(l->inst, py, 0), b_py = ir_operand(l->inst, py, 1);
     struct lower_value a_value = lower_get(l, a_py), b_value = lower_get(l, b_py);
     if (!ir_type_is_scalar(l->inst->cells[py].type)) {
         assert(op == IR_BIN_ADD && "of tuples only the sum");
@@ -359,8 +358,8 @@ lower_bin(struct lower *l, ir_ref py)
 struct lower_value
 lower_un(struct lower *l, ir_ref py)
 {
-    enum ir_unop op = (enum ir_unop)ir_insn(l->from, py)->imm;
-    struct lower_value value = lower_get(l, ir_arg(l->from, py, 0));
+    enum ir_unop op = (enum ir_unop)ir_operation_imm(l->inst, py);
+    struct lower_value value = lower_get(l, ir_operand(l->inst, py, 0));
     if (op == IR_UN_NOT)
         return lower_scalar(l, IR_T_BOOL, lower_not(l, lower_truth(l, value)));
     enum ir_lowering how;

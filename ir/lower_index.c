@@ -190,7 +190,7 @@ index_stored(struct lower *l, ir_ref value_py, ir_type dtype)
 void
 lower_setitem(struct lower *l, ir_ref py)
 {
-    const ir_ref *args = ir_args(l->from, py);
+    const ir_ref *args = ir_operands(l->inst, py);
     ir_type dtype = lower_info(l, l->inst->cells[args[0]].type)->dtype;
     ir_ref address = index_address(l, py, args[0], lower_get(l, args[1]));
     ir_ref value = index_stored(l, args[2], dtype);
@@ -225,7 +225,7 @@ index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_p
         index.type == IR_T_UINT64 ? index.parts[0] : lower_convert(l, index, IR_T_INT).parts[0];
     ir_ref at = index_wrap(l, given, index.type, length);
     if (l->ctx->options.bounds) {
-        const char *name = index_name(l, ir_arg(l->from, py, 0));
+        const char *name = index_name(l, ir_operand(l->inst, py, 0));
         uint32_t site = index_site(l, py, *name ? name : "tuple", 4);
         index_check(l, lower_icmp(l, IR_ICMP_ULT, at, length), site, given, 0, 1, &length);
     }
@@ -245,7 +245,7 @@ index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_p
 struct lower_value
 lower_item(struct lower *l, ir_ref py)
 {
-    const ir_ref *args = ir_args(l->from, py);
+    const ir_ref *args = ir_operands(l->inst, py);
     ir_type type = l->inst->cells[args[0]].type;
     const struct ir_type_info *info = lower_info(l, type);
     struct ir_cell index = l->inst->cells[args[1]];

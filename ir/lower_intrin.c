@@ -281,7 +281,10 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
                             : id == IR_INTRIN_CEIL ? IR_FCEIL
                                                    : IR_FTRUNC);
     case IR_RULE_TEST: return intrin_test(l, py, id);
-    case IR_RULE_SREG: break;
+    case IR_RULE_INDEX:
+        return lower_convert(l, lower_get(l, lower_arg(l, py, 0)), intrin_type(l, py));
+    case IR_RULE_SREG:
+    case IR_RULE_OPERATOR: break;
     case IR_RULE_ISCLOSE:
     case IR_RULE_HYPOT:
     case IR_RULE_FREXP:
@@ -291,6 +294,6 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_GCD:
     case IR_RULE_ISQRT: return lower_math(l, py, id);
     }
-    assert(!"registers are attributes, not calls");
+    assert(!"registers are attributes, operators are lowered as such");
     return lower_zero(l, intrin_type(l, py));
 }

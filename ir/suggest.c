@@ -73,9 +73,8 @@ ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
     char child[SUGGEST_LEN + 1], last[SUGGEST_LEN + 1] = "";
     unsigned n = 0;
     size_t len = (size_t)snprintf(out, out_B, "in kernels %s has", space);
-    for (int id = IR_INTRIN_NONE + 1; id < IR_N_INTRINS; id++) {
-        if (!suggest_child(ir_intrin_row((enum ir_intrin)id)->path, space, child) ||
-            strcmp(child, last) == 0)
+    for (size_t i = 0; ir_path_at(i); i++) {
+        if (!suggest_child(ir_path_at(i), space, child) || strcmp(child, last) == 0)
             continue;
         memcpy(last, child, sizeof last);
         suggest_try(&s, child);

@@ -2,7 +2,7 @@
  * them.
  *
  * A number is an index into its array. Paths and names are found by a scan that compares lengths
- * first: there are some ninety of them, each is looked up once per function read, and nothing has
+ * first: there are a few hundred of them, each is looked up once per function read, and nothing has
  * to be built at run time. A hash table would need either a generator or mutable state. */
 #include "ir/ir.h"
 
@@ -57,17 +57,21 @@ static const struct ir_intrin_row intrin_rows[] = {
 };
 _Static_assert(N_OF(intrin_rows) == IR_N_INTRINS, "a row per intrinsic");
 
+static const struct ir_operator_row operator_rows[IR_N_INTRINS] = {
+#define IR_OPERATOR(id, path, op, imm, n, doc) [IR_INTRIN_##id] = {IR_##op, imm},
+#include "ir/intrin.def"
+};
+
 struct path_row {
     const char *path;
     size_t len;
     double number;
+    enum ir_intrin id; /* NONE: the number */
 };
-/* Intrinsics by their numbers, then the namespace's numbers. */
 static const struct path_row path_rows[] = {
-    {"", 0, 0},
-#define IR_INTRIN(id, path, ...) {path, sizeof(path) - 1, 0},
-#include "ir/intrin.def"
-#define IR_NUMBER(path, value, doc) {path, sizeof(path) - 1, value},
+#define IR_INTRIN(id, path, ...) {path, sizeof(path) - 1, 0, IR_INTRIN_##id},
+#define IR_ALIAS(path, id) {path, sizeof(path) - 1, 0, IR_INTRIN_##id},
+#define IR_NUMBER(path, value, doc) {path, sizeof(path) - 1, value, IR_INTRIN_NONE},
 #include "ir/intrin.def"
 };
 
@@ -189,29 +193,42 @@ ir_intrin_row(enum ir_intrin id)
     return &intrin_rows[id];
 }
 
-/* The row of exactly this path, or 0. */
-static size_t
+struct ir_operator_row
+ir_operator_row(enum ir_intrin id)
+{
+    assert(ir_intrin_row(id)->rule == IR_RULE_OPERATOR && "not an operator");
+    return operator_rows[id];
+}
+
+const char *
+ir_path_at(size_t i)
+{
+    return i < N_OF(path_rows) ? path_rows[i].path : NULL;
+}
+
+/* The row of exactly this path, or NULL. */
+static const struct path_row *
 find_path(const char *path)
 {
     size_t len = strlen(path);
-    for (size_t i = 1; i < N_OF(path_rows); i++)
+    for (size_t i = 0; i < N_OF(path_rows); i++)
         if (path_rows[i].len == len && memcmp(path_rows[i].path, path, len) == 0)
-            return i;
-    return 0;
+            return &path_rows[i];
+    return NULL;
 }
 
 enum ir_intrin
 ir_intrin_by_path(const char *path)
 {
-    size_t i = find_path(path);
-    return i < IR_N_INTRINS ? (enum ir_intrin)i : IR_INTRIN_NONE;
+    const struct path_row *row = find_path(path);
+    return row ? row->id : IR_INTRIN_NONE;
 }
 
 bool
 ir_intrin_is_prefix(const char *path)
 {
     size_t len = strlen(path);
-    for (size_t i = 1; i < N_OF(path_rows); i++)
+    for (size_t i = 0; i < N_OF(path_rows); i++)
         if (path_rows[i].len > len && path_rows[i].path[len] == '.' &&
             memcmp(path_rows[i].path, path, len) == 0)
             return true;
@@ -221,9 +238,9 @@ ir_intrin_is_prefix(const char *path)
 bool
 ir_number_by_path(const char *path, double *value_out)
 {
-    size_t i = find_path(path);
-    if (i < IR_N_INTRINS)
+    const struct path_row *row = find_path(path);
+    if (!row || row->id != IR_INTRIN_NONE)
         return false;
-    *value_out = path_rows[i].number;
+    *value_out = row->number;
     return true;
 }
