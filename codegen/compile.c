@@ -13,6 +13,7 @@ cg_compile(struct cg_state *state, const struct cg_request *request, struct arti
     struct sp_arena arena;
     sp_arena_init(&arena);
     struct cg_steps steps = cg_steps_begin(request, times);
+    struct sp_warnings warnings = {0};
     struct ir_ctx ctx = {
         .arena = &arena,
         .diag = diag,
@@ -21,6 +22,7 @@ cg_compile(struct cg_state *state, const struct cg_request *request, struct arti
                     .poll = !request->arch.sm,
                     .single = request->options.single},
         .oracle = request->oracle,
+        .warnings = &warnings,
     };
     struct ir_module *fork = ir_module_fork(request->py, &arena), *core = NULL;
     struct ir_typed *typed;
@@ -28,16 +30,21 @@ cg_compile(struct cg_state *state, const struct cg_request *request, struct arti
     struct artifact *artifact = NULL;
 
     bool ok = ir_infer(&ctx, fork, request->args, request->n_args, &typed);
-    if (ok)
+    if (ok) {
+        ir_warn(&ctx, typed);
         cg_steps_typed(&steps, typed);
+    }
     ok = ok && ir_lower(&ctx, typed, &core, &written);
     if (ok)
         cg_steps_core(&steps, core, CG_STAGE_CORE);
     ok = ok && cg_compile_core(state, core, request, true, &artifact, times, diag);
     if (ok) {
         artifact->written = written;
+        artifact->warnings = warnings;
         artifact->key = cg_key(state, request);
         *out = artifact;
+    } else {
+        sp_warnings_finish(&warnings);
     }
     if (core)
         ir_module_finish(core);

@@ -426,6 +426,7 @@ struct ir_ctx {
     struct sp_diag *diag;
     struct ir_options options;
     const struct ir_oracle *oracle;
+    struct sp_warnings *warnings; /* gets what ir_warn finds; NULL: nobody wants it */
 };
 
 struct ir_typed; /* the instances and their cells, see infer.h */
@@ -434,6 +435,8 @@ struct ir_typed; /* the instances and their cells, see infer.h */
 SP_MUST_CHECK bool ir_infer(struct ir_ctx *ctx, struct ir_module *module,
                             const struct ir_argtype *args, uint32_t n_args,
                             struct ir_typed **typed_out);
+/* What is defined but slow, or perhaps not meant: numbers of warnings.def that have a place. */
+void ir_warn(struct ir_ctx *ctx, const struct ir_typed *typed);
 void ir_typed_print(const struct ir_typed *typed, struct sp_str *out);
 /* Makes the CORE module; function 0 is the kernel, its parameters are machine values in the order of
  * struct sp_param: per array data, extents, (layout ANY) strides. Written arguments are reported as bits. */

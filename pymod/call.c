@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define AREA_B 1024
+#define WARN_COPY_B (4u << 20)
 
 /* A queue that is full blocks the launch, and may be emptied by a callback that needs the GIL. */
 #define N_QUEUED_WITH_GIL 256
@@ -45,8 +46,23 @@ call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigned c
     }
 }
 
+/* A grid that leaves multiprocessors idle is said so once per entry. */
 static bool
-call_prepare(struct pm_launcher *self, struct rt_device *dev, const struct pm_entry *entry)
+call_warn_grid(const struct pm_launcher *self, struct rt_device *dev, struct pm_entry *entry)
+{
+    const struct rt_info *info = rt_device_info(dev);
+    const int64_t *grid = self->config.grid, *block = self->config.block;
+    long long n_blocks = grid[0] * grid[1] * grid[2];
+    if (info->kind != RT_CUDA || entry->warned_grid || n_blocks >= info->n_processors)
+        return true;
+    char *text = sp_warning_text(SP_W_SMALL_GRID, self->kernel->name_utf8, n_blocks,
+                                 n_blocks == 1 ? "" : "s", block[0] * block[1] * block[2],
+                                 (int)info->n_processors, (int)(info->n_processors - n_blocks));
+    return entry->warned_grid = pm_warn_launch(self->kernel->state, SP_W_SMALL_GRID, text);
+}
+
+static bool
+call_prepare(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *entry)
 {
     struct sp_diag diag;
     sp_diag_init(&diag);
@@ -62,6 +78,8 @@ call_prepare(struct pm_launcher *self, struct rt_device *dev, const struct pm_en
     self->launch.stream = config->stream;
     if (!rt_device_prepare(dev, entry->code, &self->launch, &diag))
         return pm_raise(self->kernel->state, &diag);
+    if (!call_warn_grid(self, dev, entry))
+        return false;
     self->prepared = entry->serial;
     return true;
 }
@@ -214,9 +232,33 @@ call_free_staged(struct call *call)
     return all;
 }
 
+/* Large host arrays that travel with every launch are said so once per entry. */
+static bool
+call_warn_copies(const struct call *call, struct pm_entry *entry)
+{
+    uint64_t up_B = 0, down_B = 0;
+    if (entry->warned_copy || rt_device_info(call->dev)->kind != RT_CUDA)
+        return true;
+    for (uint32_t i = 0; i < call->n_args; i++) {
+        const struct pm_foreign *foreign = call->args[i].foreign;
+        if (!foreign || !foreign->on_host)
+            continue;
+        uint64_t size_B = (uint64_t)foreign->view.size * pm_dtype_size_B(foreign->view.dtype);
+        up_B += size_B;
+        down_B += call_is_written(entry->artifact, i) ? size_B : 0;
+    }
+    if (up_B < WARN_COPY_B)
+        return true;
+    char *text = sp_warning_text(SP_W_HOST_COPY, call->kernel->name_utf8, (double)up_B / (1 << 20),
+                                 (double)down_B / (1 << 20));
+    return entry->warned_copy = pm_warn_launch(call->kernel->state, SP_W_HOST_COPY, text);
+}
+
 static bool
 call_start_foreign(struct call *call, struct pm_entry *entry)
 {
+    if (!call_warn_copies(call, entry))
+        return false;
     bool ok = true, on_host = false;
     for (uint32_t i = 0; ok && i < call->n_args; i++) {
         if (!call->args[i].foreign)

@@ -51,8 +51,11 @@ entry_create(struct pm_kernel *kernel, struct artifact *artifact, struct rt_code
              const struct ir_argtype *args, uint32_t n_args)
 {
     struct pm_entry *entry = sp_alloc(sizeof *entry);
-    *entry = (struct pm_entry){
-        .serial = ++kernel->state->serial, .artifact = artifact, .code = code, .n_args = n_args};
+    *entry = (struct pm_entry){.serial = ++kernel->state->serial,
+                               .artifact = artifact,
+                               .code = code,
+                               .n_args = n_args,
+                               .warned = !artifact->warnings.n};
     entry->args = sp_alloc((n_args + 1u) * sizeof *args);
     for (uint32_t i = 0; i < n_args; i++) {
         entry->args[i] = args[i];
@@ -107,6 +110,17 @@ entry_wait(struct pm_reading *reading, const struct rt_key *key, void **value_ou
     return claim;
 }
 
+/* Once per entry, after it was published: showing a warning runs Python code, which may launch. */
+static struct pm_entry *
+entry_warn(struct pm_kernel *kernel, struct pm_entry *entry)
+{
+    entry->warned = true;
+    if (pm_warn_compiled(kernel, &entry->artifact->warnings))
+        return entry;
+    entry->warned = false; /* an error that the next launch meets again */
+    return NULL;
+}
+
 struct pm_entry *
 pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_device *dev,
              const struct ir_argtype *args, uint32_t n_args)
@@ -115,7 +129,7 @@ pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_dev
     void *value = NULL;
     entry_fill_key(&key, dev, args, n_args);
     enum rt_claim claim = rt_cache_begin(reading->cache, &key, &value);
-    if (claim == RT_HIT)
+    if (claim == RT_HIT && ((struct pm_entry *)value)->warned)
         return value;
     if (claim == RT_WAIT)
         claim = entry_wait(reading, &key, &value);
@@ -127,5 +141,6 @@ pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_dev
     } else if (claim == RT_WAIT) {
         value = NULL; /* interrupted */
     }
-    return value;
+    struct pm_entry *entry = value;
+    return !entry || entry->warned ? entry : entry_warn(kernel, entry);
 }

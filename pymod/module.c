@@ -69,7 +69,7 @@ module_exec(PyObject *module)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].at = PyUnicode_InternFromString(names[i].text)))
             return -1;
-    bool ok = pm_errors_init(state, module) &&
+    bool ok = pm_errors_init(state, module) && pm_warnings_init(state, module) &&
               module_add_type(module, pm_dtype_spec(), "DType", &state->dtype_type) &&
               module_add_type(module, pm_intrinsic_spec(), "Intrinsic", &state->intrinsic_type) &&
               module_add_type(module, pm_array_spec(), "Array", &state->array_type) &&
@@ -95,6 +95,9 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT((PyObject *)state->intrinsic_type);
     Py_VISIT((PyObject *)state->dtype_type);
     Py_VISIT(state->error);
+    Py_VISIT(state->warning);
+    for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
+        Py_VISIT(state->warnings[i]);
     for (int i = 0; i < SP_N_ERROR_CLASSES; i++)
         Py_VISIT(state->errors[i]);
     for (int i = 0; i <= IR_LAST_SCALAR; i++)
@@ -115,6 +118,9 @@ module_clear(PyObject *module)
     Py_CLEAR(state->intrinsic_type);
     Py_CLEAR(state->dtype_type);
     Py_CLEAR(state->error);
+    Py_CLEAR(state->warning);
+    for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
+        Py_CLEAR(state->warnings[i]);
     for (int i = 0; i < SP_N_ERROR_CLASSES; i++)
         Py_CLEAR(state->errors[i]);
     for (int i = 0; i <= IR_LAST_SCALAR; i++)

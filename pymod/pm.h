@@ -35,6 +35,8 @@ struct pm_state {
         *dtype_type;
     PyObject *error; /* gpu.Error */
     PyObject *errors[SP_N_ERROR_CLASSES];
+    PyObject *warning; /* gpu.Warning */
+    PyObject *warnings[SP_N_WARNING_CLASSES];
     PyObject *dtypes[IR_LAST_SCALAR + 1]; /* gpu.float32, ...; NULL where there is none */
 
     struct rt_runtime *rt;
@@ -77,6 +79,15 @@ void *pm_raise(struct pm_state *state, struct sp_diag *diag);
         (void)sp_diag_set(&pm_diag, SP_E_##code, NULL, __VA_ARGS__);                               \
         pm_raise((state), &pm_diag);                                                               \
     })
+
+/* ---- Warnings: warn.c -------------------------------------------------------------------------- */
+
+bool pm_warnings_init(struct pm_state *state, PyObject *module);
+struct pm_kernel;
+/* Shows what a compilation of the kernel found, each at its place. False: a filter made it an error. */
+bool pm_warn_compiled(struct pm_kernel *kernel, const struct sp_warnings *warnings);
+/* Shows a warning about a launch at the caller's line; takes the text (sp_warning_text). */
+bool pm_warn_launch(struct pm_state *state, enum sp_warning_code code, char *text);
 
 /* ---- Devices: device.c -------------------------------------------------------------------------- */
 
@@ -268,6 +279,8 @@ struct pm_entry {
     uint64_t serial;
     struct artifact *artifact;
     struct rt_code *code;
+    bool warned;                   /* what the compilation found was shown */
+    bool warned_grid, warned_copy; /* a launch was found wanting, and its caller told */
     uint32_t n_args;
     struct ir_argtype *args; /* `host` are strong references */
 };

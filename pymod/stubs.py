@@ -175,6 +175,10 @@ def errors() -> list[str]:
     for row in rows("support/errors.def", "SP_ERROR_CLASS"):
         name, builtin = re.findall(r'"(\w*)"', row)
         lines.append(f"class {name}(Error{', ' + builtin if builtin else ''}): ...")
+    lines += ["", "class Warning(UserWarning): ..."]
+    for row in rows("support/warnings.def", "SP_WARNING_CLASS"):
+        name, *_ = re.findall(r'"(\w*)"', row)
+        lines.append(f"class {name}(Warning): ...")
     return lines
 
 

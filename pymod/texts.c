@@ -187,6 +187,8 @@ texts_compile(struct pm_kernel *kernel, struct pm_reading *reading, const struct
     PyObject *text = NULL;
     if (!ok)
         pm_raise(state, &diag);
+    else if (!pm_warn_compiled(kernel, &artifact->warnings))
+        ;
     else if (stage == CG_N_STAGES)
         text = texts_times(kernel, &times);
     else if (stage == CG_STAGE_PTX && artifact->kind == SP_CODE_PTX)

@@ -39,6 +39,7 @@ sp_artifact_destroy(struct artifact *artifact)
         free(artifact->sites[i].name);
     }
     free(artifact->sites);
+    sp_warnings_finish(&artifact->warnings);
     free(artifact->ir);
     free(artifact->llvm);
     free(artifact);

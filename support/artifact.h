@@ -9,6 +9,7 @@
 
 #include "support/diag.h"
 #include "support/hash.h"
+#include "support/warning.h"
 
 enum sp_code_kind {
     SP_CODE_PTX,    /* text, terminated */
@@ -83,6 +84,8 @@ struct artifact {
 
     struct sp_fault_site *sites;
     uint32_t n_sites;
+
+    struct sp_warnings warnings; /* of its compilation, for whoever launches it first */
 
     uint32_t shared_B;    /* static shared memory */
     uint32_t max_threads; /* of a block by launch bounds; 0: the device's own limit */

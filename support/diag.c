@@ -76,8 +76,8 @@ diag_format(const char *format, va_list args)
     return sp_str_take(&text);
 }
 
-static struct sp_src
-diag_copy_src(const struct sp_src *where)
+struct sp_src
+sp_src_copy(const struct sp_src *where)
 {
     if (!where)
         return (struct sp_src){.col = -1, .end_col = -1};
@@ -87,8 +87,8 @@ diag_copy_src(const struct sp_src *where)
     return copy;
 }
 
-static void
-diag_free_src(struct sp_src *where)
+void
+sp_src_finish(struct sp_src *where)
 {
     free((char *)where->file);
     free((char *)where->function);
@@ -103,11 +103,11 @@ sp_diag_init(struct sp_diag *diag)
 void
 sp_diag_finish(struct sp_diag *diag)
 {
-    diag_free_src(&diag->where);
+    sp_src_finish(&diag->where);
     free(diag->message);
     free(diag->hint);
     for (uint32_t i = 0; i < diag->n_notes; i++) {
-        diag_free_src(&diag->notes[i].where);
+        sp_src_finish(&diag->notes[i].where);
         free(diag->notes[i].text);
     }
     free(diag->notes);
@@ -122,7 +122,7 @@ sp_diag_set(struct sp_diag *diag, enum sp_error code, const struct sp_src *where
     va_list args;
     va_start(args, where);
     diag->code = code;
-    diag->where = diag_copy_src(where);
+    diag->where = sp_src_copy(where);
     diag->message = diag_format(error_rows[code].format, args);
     va_end(args);
     return false;
@@ -149,7 +149,7 @@ sp_diag_note(struct sp_diag *diag, const struct sp_src *where, const char *forma
     va_list args;
     va_start(args, format);
     diag->notes[diag->n_notes++] =
-        (struct sp_note){.where = diag_copy_src(where), .text = diag_format(format, args)};
+        (struct sp_note){.where = sp_src_copy(where), .text = diag_format(format, args)};
     va_end(args);
     return false;
 }
@@ -159,22 +159,22 @@ sp_diag_place(struct sp_diag *diag, const struct sp_src *where)
 {
     if (diag->code == SP_OK || diag->where.line)
         return;
-    diag_free_src(&diag->where);
-    diag->where = diag_copy_src(where);
+    sp_src_finish(&diag->where);
+    diag->where = sp_src_copy(where);
 }
 
 void
 sp_diag_copy(struct sp_diag *to, const struct sp_diag *from)
 {
     *to = *from;
-    to->where = diag_copy_src(&from->where);
+    to->where = sp_src_copy(&from->where);
     to->message = diag_strdup(from->message);
     to->hint = diag_strdup(from->hint);
     to->notes = NULL;
     if (from->n_notes)
         to->notes = sp_alloc(from->n_notes * sizeof *to->notes);
     for (uint32_t i = 0; i < from->n_notes; i++)
-        to->notes[i] = (struct sp_note){.where = diag_copy_src(&from->notes[i].where),
+        to->notes[i] = (struct sp_note){.where = sp_src_copy(&from->notes[i].where),
                                         .text = diag_strdup(from->notes[i].text)};
 }
 

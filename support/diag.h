@@ -34,6 +34,10 @@ struct sp_src {
     int32_t col, end_col;
 };
 
+/* A range with its own copies of the strings (NULL: an unknown one), and their end. */
+struct sp_src sp_src_copy(const struct sp_src *where);
+void sp_src_finish(struct sp_src *where);
+
 struct sp_note {
     struct sp_src where;
     char *text;

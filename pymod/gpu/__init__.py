@@ -28,7 +28,8 @@ from gpu._host import Device, device, get_current_device
 from gpu._jit import jit
 
 __all__ = [
-    *(name for name in dir(_gpujit) if not name.startswith("_")),
+    # A star import keeps Python's Warning.
+    *(name for name in dir(_gpujit) if not name.startswith("_") and name != "Warning"),
     "Device",
     "__version__",
     "device",

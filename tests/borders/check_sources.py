@@ -3,7 +3,7 @@
 includes: every folder includes only what its row allows (docs/architecture.md draws the borders).
 headers: every header compiles alone, as C11 with all warnings.
 sizes: no source above 800 lines, half of the .c files below 300, every .c opens with a paragraph.
-errors: every code of support/errors.def is named by a test that raises it.
+errors: every code of support/errors.def and warnings.def is named by a test that raises it.
 
 Prints each breach as `file:line: reason` and exits 1 if there was one.
 """
@@ -108,16 +108,20 @@ def check_sizes() -> Iterator[str]:
 
 
 def check_errors() -> Iterator[str]:
-    codes = re.findall(r"^SP_ERROR\((\w+)", (TOP / "support/errors.def").read_text(), re.MULTILINE)
+    codes = [
+        (file, code)
+        for file in ("support/errors.def", "support/warnings.def")
+        for code in re.findall(r"^SP_(?:ERROR|WARNING)\((\w+)", (TOP / file).read_text(), re.M)
+    ]
     tests = "".join(
         path.read_text()
         for path in (TOP / "tests").rglob("*")
         if path.suffix in {".c", ".py", ".ir"} and path.name != Path(__file__).name
     )
-    named = {word.removeprefix("SP_E_") for word in re.findall(r"\w+", tests)}
-    for code in codes:
+    named = {re.sub("^SP_[EW]_", "", word) for word in re.findall(r"\w+", tests)}
+    for file, code in codes:
         if code not in named:
-            yield f"support/errors.def:1: no test names {code}"
+            yield f"{file}:1: no test names {code}"
 
 
 def main() -> int:
