@@ -74,3 +74,154 @@ def same(got: Any, expected: Num) -> bool:
     if isinstance(expected.value, float):
         return same_float(float(got), expected.value)
     return int(got) == int(expected.value)
+
+
+# --- Agreement with the python device -------------------------------------------------------------
+
+
+def copied(args: tuple) -> tuple:
+    """The arguments with their arrays copied, in tuples too."""
+    return tuple(map(_copied, args))
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return _like(value)
+    if isinstance(value, tuple):
+        parts = map(_copied, value)
+        return type(value)._make(parts) if hasattr(value, "_make") else tuple(parts)
+    return value
+
+
+def _like(array: np.ndarray) -> np.ndarray:
+    """A copy with the same strides, if the array's elements do not overlap."""
+    if array.size == 0 or array.flags.c_contiguous:
+        return array.copy()
+    low = sum(min(0, s * (n - 1)) for s, n in zip(array.strides, array.shape))
+    high = sum(max(0, s * (n - 1)) for s, n in zip(array.strides, array.shape))
+    memory = np.zeros(high - low + array.itemsize, np.uint8)
+    copy = np.ndarray(array.shape, array.dtype, memory, -low, array.strides)
+    copy[...] = array
+    return copy
+
+
+def arrays_of(args: tuple) -> list[np.ndarray]:
+    """The arrays among arguments and in their tuples."""
+    found = []
+    for value in args:
+        if isinstance(value, np.ndarray):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += arrays_of(value)
+    return found
+
+
+def _kernel_of(kernel: Any, name: str, names: dict | None, options: dict) -> Any:
+    if isinstance(kernel, str):
+        kernel = function(kernel, name, **(names or {}))
+    return kernel if isinstance(kernel, gpu.Kernel) else gpu.jit(**options)(kernel)
+
+
+def _run_python(kernel: Any, grid: Any, block: Any, args: tuple, options: dict) -> None:
+    from gpu import _python
+
+    known = {k: options[k] for k in ("check", "fma") if k in options}
+    _python.run(kernel.py_func, grid, block, args, **known)
+
+
+def differences(got: np.ndarray, expected: np.ndarray, ulps: float) -> list[tuple[int, ...]]:
+    """Indices of elements that are not equal bit for bit; NaNs are, whatever their bits."""
+    if got.dtype.name == "bool":
+        return [tuple(map(int, i)) for i in np.argwhere(got != expected)]
+    if got.dtype.kind in "iu":
+        return [tuple(map(int, i)) for i in np.argwhere(got != expected)]
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    same = (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
+    if ulps:
+        kind = np.float32 if got.dtype.name == "bfloat16" else got.dtype
+        with np.errstate(all="ignore"):
+            unit = np.abs(np.spacing(expected.astype(kind))).astype(np.float64)
+            unit *= 2.0**16 if got.dtype.name == "bfloat16" else 1
+            same |= (np.abs(a - b) <= ulps * unit) | (a == b)
+    return [tuple(map(int, i)) for i in np.argwhere(~same)]
+
+
+def agree(
+    kernel: Any,
+    args: tuple,
+    *,
+    grid: Any = 1,
+    block: Any = 1,
+    name: str = "kernel",
+    names: dict | None = None,
+    ulps: float = 0,
+    **options: Any,
+) -> list[np.ndarray]:
+    """Runs a kernel on the suite's device and on the python device, and compares all arrays.
+
+    kernel   its text (which defines `name` with the globals `names`), a function, or a kernel
+    args     of the launch; arrays are NumPy's, also in tuples, and stay as they are
+    ulps     what floats may differ by, in units of the last place; 0: bit for bit (NaN equals NaN)
+    options  of gpu.jit: check, fma, ...
+
+    Returns the arrays, in the order of the arguments, as the device left them.
+    """
+    kernel = _kernel_of(kernel, name, names, options)
+    on_device, on_python = copied(tuple(args)), copied(tuple(args))
+    kernel[grid, block](*on_device)
+    gpu.synchronize()
+    _run_python(kernel, grid, block, on_python, options)
+    results = arrays_of(on_device)
+    for k, (got, expected) in enumerate(zip(results, arrays_of(on_python))):
+        places = differences(got, expected, ulps)
+        if places:
+            at = places[0]
+            raise AssertionError(
+                f"array {k} at {at}: {got[at]!r}, the python device has {expected[at]!r} "
+                f"({len(places)} of {got.size} elements differ)"
+            )
+    return results
+
+
+def builtin_class(error: BaseException) -> type:
+    """The class of Python's own that an exception of the package also is."""
+    return next(c for c in type(error).__mro__ if c.__module__ == "builtins")
+
+
+def agree_raises(
+    kernel: Any,
+    args: tuple,
+    exception: type = Exception,
+    *,
+    match: str = "",
+    grid: Any = 1,
+    block: Any = 1,
+    name: str = "kernel",
+    names: dict | None = None,
+    same_text: bool = True,
+    **options: Any,
+) -> Any:
+    """Both devices raise `exception`, of the same builtin class and with the same first line.
+
+    `match` must be in both texts; with same_text=False the rest may differ. Returns the device's
+    exception.
+    """
+    kernel = _kernel_of(kernel, name, names, options)
+    errors = []
+    for run in ("device", "python"):
+        try:
+            if run == "device":
+                kernel[grid, block](*copied(tuple(args)))
+                gpu.synchronize()
+            else:
+                _run_python(kernel, grid, block, copied(tuple(args)), options)
+        except exception as error:
+            errors.append(error)
+        else:
+            raise AssertionError(f"no {exception.__name__} on the {run} side")
+    classes = [builtin_class(e).__name__ for e in errors]
+    assert classes[0] == classes[1], f"{classes}: {errors[0]} / {errors[1]}"
+    texts = [str(e).partition("\n")[0] for e in errors]
+    assert all(match in t for t in texts), texts
+    assert texts[0] == texts[1] or not same_text, texts
+    return errors[0]

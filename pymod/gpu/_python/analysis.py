@@ -1,0 +1,240 @@
+"""Which sums contract with which products, read off the bytecode.
+
+The rule of docs/semantics.md, section "fma", speaks of the program: a product is the value of an
+expression `p * q` of the same function that reaches the sum without passing a join. Running code
+cannot see joins, so the function's bytecode is walked once beforehand: each stack entry and local
+variable holds the one instruction or constant that it can come from, or nothing if there are
+several. The operand of a sum that can only come from one multiplication is a product.
+
+Also from here: which operands are constants (they do not contract, and must fit a typed integer),
+and which exponents are written in the program.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from dataclasses import dataclass
+
+from gpu._python import operations
+from gpu._python.scalars import Scalar, lift
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
+
+    Sites = dict[int, "Operand"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What is known of the operands of one BINARY_OP."""
+
+    left_product: bool = False
+    right_product: bool = False
+    left_constant: bool = False
+    right_constant: bool = False
+    exponent: int | float | None = None  # the right operand, if it is written in the program
+
+
+@dataclass(frozen=True)
+class Product:
+    """The result of the multiplication at this offset."""
+
+    offset: int
+
+
+@dataclass(frozen=True)
+class Unbound:
+    """No value: the variable is assigned on other paths only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """The same value each time. `written`: a literal or a name, not computed from them."""
+
+    value: Any
+    written: bool = True
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Constant):
+            return False
+        a, b = self.value, other.value
+        if isinstance(a, Scalar) and isinstance(b, Scalar):
+            return type(a) is type(b) and repr(a.value) == repr(b.value)
+        return a is b
+
+
+# Instructions that leave nothing on the stack; the others leave one value, but for those of `step`.
+LEAVE_NOTHING = ("POP_", "STORE_", "DELETE_", "JUMP", "RETURN_", "END_", "RAISE_", "LIST_EXTEND",
+                 "NOP", "RESUME", "CACHE", "PRECALL", "KW_NAMES", "MAKE_CELL", "COPY_FREE_VARS",
+                 "NOT_TAKEN", "EXTENDED_ARG", "SET_UPDATE", "DICT_", "LIST_APPEND")  # fmt: skip
+ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+FOLDED_FLOATS = ("+", "-", "*", "/")
+
+
+class Walk:
+    """The states before each instruction of one code object."""
+
+    def __init__(self, code: CodeType, lookup: Callable[[str], Any], free: dict[str, Any]) -> None:
+        self.instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+        self.index = {i.offset: k for k, i in enumerate(self.instructions)}
+        self.lookup, self.free = lookup, free
+        n_args = code.co_argcount + code.co_kwonlyargcount
+        n_args += bool(code.co_flags & 4) + bool(code.co_flags & 8)
+        self.consts = code.co_consts
+        unset = [Unbound()] * (code.co_nlocals - n_args)
+        cells = [None] * (len(code.co_cellvars) + len(code.co_freevars))
+        self.states: dict[int, tuple[list, list]] = {0: ([], [None] * n_args + unset + cells)}
+        self.sites: Sites = {}
+
+    def run(self) -> Sites:
+        work = [0]
+        while work:
+            k = work.pop()
+            for target, state in self.successors(k):
+                if self.merge(target, state):
+                    work.append(target)
+        self.sites = {}  # of the final states only
+        for k in self.states:
+            self.successors(k)
+        return self.sites
+
+    def merge(self, target: int, state: tuple[list, list]) -> bool:
+        """Joins the state into that of the target; whether that changed."""
+        known = self.states.get(target)
+        if known is None:
+            self.states[target] = state
+            return True
+        merged = tuple(
+            [a if a == b else None for a, b in zip(old, new, strict=False)]
+            for old, new in zip(known, state, strict=True)
+        )
+        if merged == known:
+            return False
+        self.states[target] = merged  # type: ignore[assignment]
+        return True
+
+    def successors(self, k: int) -> list[tuple[int, tuple[list, list]]]:
+        """The instructions that may follow, each with its state."""
+        instruction = self.instructions[k]
+        stack, variables = (list(part) for part in self.states[k])
+        name, found = instruction.opname, []
+        if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
+            effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=True)
+            jumped = stack[: len(stack) + effect] + [None] * effect
+            found.append((self.index[instruction.argval], (jumped, variables)))
+            if name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"):
+                return found
+        if name not in ENDS and k + 1 < len(self.instructions):
+            variables = list(variables)
+            self.step(instruction, stack, variables)
+            found.append((k + 1, (stack, variables)))
+        return found
+
+    def step(self, instruction: dis.Instruction, stack: list, variables: list) -> None:
+        """What the instruction does to the stack and the variables."""
+        name, arg = instruction.opname, instruction.arg
+        if name in ("LOAD_CONST", "LOAD_SMALL_INT"):
+            value = arg if name == "LOAD_SMALL_INT" else self.consts[arg]
+            lifted = lift(value)
+            stack.append(Constant(value if lifted is NotImplemented else lifted))
+        elif name in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_AND_CLEAR"):
+            stack.append(variables[arg])
+            if name.endswith("CLEAR"):
+                variables[arg] = Unbound()
+        elif name.startswith("LOAD_FAST_") and "LOAD_FAST" in name[10:]:
+            stack += [variables[arg >> 4], variables[arg & 15]]
+        elif name == "STORE_FAST":
+            variables[arg] = stack.pop()
+        elif name == "STORE_FAST_LOAD_FAST":
+            variables[arg >> 4] = stack.pop()
+            stack.append(variables[arg & 15])
+        elif name == "STORE_FAST_STORE_FAST":
+            variables[arg >> 4] = stack.pop()
+            variables[arg & 15] = stack.pop()
+        elif name == "DELETE_FAST":
+            variables[arg] = Unbound()
+        elif name == "COPY":
+            stack.append(stack[-arg])
+        elif name == "SWAP":
+            stack[-1], stack[-arg] = stack[-arg], stack[-1]
+        elif name == "BINARY_OP":
+            right, left = stack.pop(), stack.pop()
+            stack.append(self.binary(instruction, left, right))
+        elif name == "UNARY_NEGATIVE":
+            stack.append(self.negative(stack.pop()))
+        elif name in ("LOAD_GLOBAL", "LOAD_NAME") and not arg & (name == "LOAD_GLOBAL"):
+            stack.append(self.named(self.lookup, instruction.argval))
+        elif name == "LOAD_DEREF":
+            stack.append(self.named(self.free.__getitem__, instruction.argval))
+        elif name == "LOAD_ATTR" and not (sys.version_info >= (3, 12) and arg & 1):
+            stack.append(self.attribute(stack.pop(), instruction.argval))
+        else:
+            self.other(instruction, stack)
+
+    def other(self, instruction: dis.Instruction, stack: list) -> None:
+        """By the stack effect alone."""
+        effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+        left = 0 if instruction.opname.startswith(LEAVE_NOTHING) else 1
+        if instruction.opname.startswith("UNPACK_"):
+            left = effect + 1
+        left = max(left, effect)
+        popped = left - effect
+        if popped:
+            del stack[-popped:]
+        stack += [None] * left
+
+    def binary(self, instruction: dis.Instruction, left: Any, right: Any) -> Any:
+        symbol = instruction.argrepr.rstrip("=")
+        constants = [isinstance(x, Constant) and isinstance(x.value, Scalar) for x in (left, right)]
+        exponent = None
+        if constants[1] and right.written and not right.value.typed:
+            exponent = right.value.value
+        self.sites[instruction.offset] = Operand(
+            isinstance(left, Product), isinstance(right, Product), *constants, exponent
+        )
+        if all(constants):
+            folded = fold(symbol, left.value, right.value)
+            if folded is not None:
+                return folded
+        return Product(instruction.offset) if symbol == "*" else None
+
+    def negative(self, operand: Any) -> Any:
+        if isinstance(operand, Constant) and isinstance(operand.value, Scalar):
+            return Constant(-operand.value, written=False)
+        return None
+
+    def named(self, lookup: Callable[[str], Any], name: str) -> Any:
+        try:
+            return Constant(lookup(name))
+        except Exception:
+            return None
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        """Of a module or another constant object, not of the thread's own indices."""
+        if isinstance(owner, Constant) and getattr(owner.value, "constant_attributes", False):
+            return self.named(lambda n: getattr(owner.value, n), name)
+        return None
+
+
+def fold(symbol: str, a: Scalar, b: Scalar) -> Constant | None:
+    """Constants that are computed before the kernel runs: weak numbers, no float powers."""
+    if a.typed or b.typed:
+        return None
+    if (a.kind == 2 or b.kind == 2 or symbol == "/") and symbol not in FOLDED_FLOATS:
+        return None
+    try:
+        return Constant(operations.binary(symbol, a, b, sys._getframe()), written=False)
+    except Exception:
+        return None
+
+
+def analyse(code: CodeType, lookup: Callable[[str], Any], free: dict[str, Any]) -> Sites:
+    """What is known of the operands of each BINARY_OP, by its offset.
+
+    `lookup` gives a global name's value, `free` those of the cells that are known.
+    """
+    return Walk(code, lookup, free).run()

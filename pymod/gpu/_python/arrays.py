@@ -1,0 +1,190 @@
+"""Arrays as kernels see them, over NumPy's memory.
+
+Elements are read and stored by the rules of docs/semantics.md; partial indices, slices, `...` and
+new axes give views of the same memory.
+"""
+
+from __future__ import annotations
+
+from gpu._python import operations
+from gpu._python.scalars import TYPES, Int, Scalar, lift
+from gpu._python.types import TypeObject
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+INT_KINDS = "iu"
+
+
+def element_type(dtype: Any) -> Any:
+    """The class that elements of an array have when they are read."""
+    if dtype.name in ("bool", "uint64", "float16", "bfloat16", "float32", "float64"):
+        return TYPES[dtype.name]
+    if dtype.kind in INT_KINDS:
+        return Int
+    raise operations.error("ArgumentTypeError", f"arrays of {dtype.name} cannot be used in kernels")
+
+
+def stored_type(dtype: Any) -> Any:
+    """The class that a value converts to before it is stored."""
+    return TYPES[dtype.name]
+
+
+def integer_of(x: Any, what: str = "an index") -> int:
+    """The Python int of an index or a bound of a slice."""
+    lifted = lift(x)
+    if lifted is NotImplemented or lifted.kind == 2:
+        kind = type(x).__name__ if lifted is NotImplemented else lifted.name
+        raise operations.error("TypingError", f"{what} must be an integer, not {kind}")
+    return int(lifted.value)
+
+
+def plain_slice(s: slice) -> slice:
+    parts = (s.start, s.stop, s.step)
+    return slice(*(x if x is None else integer_of(x, "a slice") for x in parts))
+
+
+class Array:
+    """A view of memory, with the name that errors show."""
+
+    __slots__ = ("base", "name", "read_only")
+
+    def __init__(self, base: Any, name: str, read_only: bool = False) -> None:
+        element_type(base.dtype)
+        self.base, self.name, self.read_only = base, name, read_only
+
+    # --- Attributes ---
+
+    @property
+    def shape(self) -> tuple[Int, ...]:
+        return tuple(map(Int, self.base.shape))
+
+    @property
+    def strides(self) -> tuple[Int, ...]:
+        return tuple(map(Int, self.base.strides))
+
+    @property
+    def ndim(self) -> Int:
+        return Int(self.base.ndim)
+
+    @property
+    def size(self) -> Int:
+        return Int(self.base.size)
+
+    @property
+    def itemsize(self) -> Int:
+        return Int(self.base.itemsize)
+
+    @property
+    def nbytes(self) -> Int:
+        return Int(self.base.nbytes)
+
+    @property
+    def dtype(self) -> TypeObject:
+        return TypeObject(stored_type(self.base.dtype))
+
+    @property
+    def T(self) -> Array:
+        return self.view(self.base.T)
+
+    def view(self, base: Any) -> Array:
+        return Array(base, self.name, self.read_only)
+
+    def __repr__(self) -> str:
+        return f"Array({self.name}: {self.base!r})"
+
+    # --- Elements and views ---
+
+    def place(self, key: Any) -> tuple[tuple, bool]:
+        """The index in NumPy's terms, and whether it names one element. Bounds are checked."""
+        parts = list(key) if isinstance(key, tuple) else [key]
+        given = sum(p is not None and p is not Ellipsis for p in parts)
+        if given > self.base.ndim:
+            raise operations.error("TypingError", f"a {self.base.ndim}-dimensional array is "
+                                   f"indexed with {given} indices")  # fmt: skip
+        place, axis, whole = [], 0, given == self.base.ndim
+        for part in parts:
+            if part is None or part is Ellipsis:
+                whole = False
+                axis += self.base.ndim - given if part is Ellipsis else 0
+                place.append(part)
+                continue
+            if isinstance(part, slice):
+                whole = False
+                place.append(plain_slice(part))
+            else:
+                place.append(self.bounded(integer_of(part), axis))
+            axis += 1
+        return tuple(place), whole
+
+    def bounded(self, index: int, axis: int) -> int:
+        extent = self.base.shape[axis]
+        if -extent <= index < extent:
+            return index
+        shape = self.base.shape
+        raise operations.error("KernelIndexError", f"index {index} is out of bounds for axis "
+                               f"{axis} of array '{self.name}' with shape {shape}")  # fmt: skip
+
+    def __getitem__(self, key: Any) -> Any:
+        place, whole = self.place(key)
+        if whole:
+            return self.read(place)
+        return self.view(self.base[place])
+
+    def read(self, place: tuple) -> Scalar:
+        cls = element_type(self.base.dtype)
+        value = self.base[place]
+        if cls.kind == 2:
+            return cls(float(value))
+        return cls(bool(value) if cls.kind == 0 else int(value))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.read_only:
+            raise operations.error("TypingError", f"'{self.name}' is read-only")
+        place, whole = self.place(key)
+        if whole:
+            self.base[place] = self.converted(value)
+        else:
+            self.fill(self.base[place], value)
+
+    def converted(self, value: Any) -> Any:
+        """What a store puts into memory."""
+        cls = stored_type(self.base.dtype)
+        x = lift(value)
+        if x is NotImplemented:
+            kind = type(value).__name__
+            message = f"{kind} cannot be stored in an array of {cls.name}"
+            raise operations.error("TypingError", message)
+        return operations.stored(x, cls).value
+
+    def fill(self, target: Any, value: Any) -> None:
+        """Slice assignment: a number everywhere, or the elements of an array of the same shape."""
+        if not isinstance(value, Array):
+            target[...] = self.converted(value)
+            return
+        if value.base.shape != target.shape:
+            raise operations.error("TypingError", f"an array of shape {value.base.shape} cannot be "
+                                   f"stored in a slice of shape {target.shape}")  # fmt: skip
+        import numpy as np
+
+        source = Array(value.base.copy(), value.name)
+        for place in np.ndindex(target.shape):
+            target[place] = self.converted(source.read(place))
+
+    def __len__(self) -> int:
+        if not self.base.ndim:
+            raise operations.error("TypingError", "an array of rank 0 has no len()")
+        return self.base.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        for i in range(len(self)):
+            yield self[i]
+
+    def __reversed__(self) -> Iterator[Any]:
+        for i in reversed(range(len(self))):
+            yield self[i]
+
+    def __bool__(self) -> bool:
+        raise operations.error("TypingError", f"array '{self.name}' has no truth value")

@@ -1,0 +1,153 @@
+"""Python's builtins, as kernels have them."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from fractions import Fraction
+
+from gpu._python import formats, operations
+from gpu._python.arrays import Array, integer_of
+from gpu._python.formats import saturate
+from gpu._python.scalars import TYPES, Bool, Float, Int, Scalar, lift
+from gpu._python.types import TypeObject
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+
+def number(x: Any, function: str) -> Scalar:
+    """An argument that must be a number."""
+    lifted = lift(x)
+    if lifted is NotImplemented:
+        kind = "an array" if isinstance(x, Array) else type(x).__name__
+        raise operations.error("TypingError", f"argument 1 of {function} cannot be {kind}")
+    return lifted
+
+
+class Range:
+    """range() of kernels: any integers, no overflow; a step of 0 runs no round."""
+
+    def __init__(self, *args: Any) -> None:
+        if not 1 <= len(args) <= 3:
+            message = f"range takes 1 to 3 arguments, {len(args)} given"
+            raise operations.error("TypingError", message)
+        ints = [Int.wrap(integer_of(x, "an argument of range")) for x in args]
+        start, stop, step = (0, *ints, 1) if len(ints) == 1 else (*ints, 1)[:3]
+        self.range = builtins.range(start, stop, step) if step else builtins.range(0)
+
+    def __iter__(self) -> Iterator[Int]:
+        return map(Int, self.range)
+
+    def __reversed__(self) -> Iterator[Int]:
+        return map(Int, builtins.reversed(self.range))
+
+    def __len__(self) -> int:
+        return builtins.len(self.range)
+
+    def __getitem__(self, index: Any) -> Int:
+        return Int(self.range[integer_of(index)])
+
+
+def absolute(x: Any) -> Scalar:
+    return operations.absolute(number(x, "abs"))
+
+
+def least(symbol: str, function: str, args: tuple) -> Any:
+    values = args[0] if len(args) == 1 else args
+    if len(args) == 1 and not isinstance(values, (tuple, Array)):
+        return number(values, function)  # as the compiler has it: min(x) is x
+    return operations.least(symbol, *(number(x, function) for x in values))
+
+
+def smallest(*args: Any) -> Any:
+    return least("<", "min", args)
+
+
+def largest(*args: Any) -> Any:
+    return least(">", "max", args)
+
+
+def length(x: Any) -> Int:
+    return Int(builtins.len(x))
+
+
+def power(a: Any, b: Any) -> Any:
+    return number(a, "pow") ** number(b, "pow")
+
+
+def both(a: Any, b: Any) -> tuple[Any, Any]:
+    a, b = number(a, "divmod"), number(b, "divmod")
+    return a // b, a % b
+
+
+def total(values: Iterable[Any], start: Any = 0) -> Any:
+    result = lift(start)
+    for x in values:
+        result = result + x
+    return result
+
+
+def numbered(values: Iterable[Any], start: Any = 0) -> Iterator[tuple[Int, Any]]:
+    for i, x in builtins.enumerate(values, integer_of(start)):
+        yield Int(Int.wrap(i)), x
+
+
+def is_instance(x: Any, types: Any) -> Bool:
+    types = types if isinstance(types, tuple) else (types,)
+    found = (
+        t.holds(x) if isinstance(t, TypeObject) else isinstance(t, type) and isinstance(x, t)
+        for t in types
+    )
+    return Bool(any(found))
+
+
+# --- Rounding -------------------------------------------------------------------------------------
+
+
+def to_int(x: Scalar, rule: Any) -> Scalar:
+    """floor, ceil, trunc or round of a number: an int, saturated; NaN is 0."""
+    if x.kind != 2:
+        return Int.of(x)
+    if not math.isfinite(x.value):
+        return operations.cast(x, Int)
+    exact = rule(x.value)
+    low, high = Int.limits()
+    return Int(max(low, min(high, exact)))
+
+
+def round_digits(x: Scalar, digits: int) -> Scalar:
+    """As np.round: scaled by a power of ten, rounded, scaled back; every step in the type."""
+    if x.kind != 2:
+        cls = type(operations.positive(x))
+        unit = 10 ** max(-digits, 0)
+        exact = builtins.round(Fraction(int(x.value), unit)) * unit  # ties to even
+        return cls(cls.wrap(exact))
+    name = x.format
+    scale = formats.round_float(
+        float(10 ** min(abs(digits), 400)) if abs(digits) < 309 else math.inf, name
+    )
+    first, second = (formats.multiply, formats.divide)
+    if digits < 0:
+        first, second = second, first
+    scaled = first(x.value, scale, name)
+    if math.isfinite(scaled):
+        scaled = math.copysign(float(builtins.round(scaled)), scaled)
+    return type(x)(second(scaled, scale, name))
+
+
+def rounded(x: Any, digits: Any = None) -> Scalar:
+    x = number(x, "round")
+    if digits is None:
+        return to_int(x, builtins.round)
+    return round_digits(x, integer_of(digits, "the digits of round"))
+
+
+FUNCTIONS = {
+    "abs": absolute, "bool": TypeObject(Bool), "divmod": both, "enumerate": numbered,
+    "float": TypeObject(Float), "int": TypeObject(Int), "isinstance": is_instance, "len": length,
+    "max": largest, "min": smallest, "pow": power, "range": Range, "round": rounded, "sum": total,
+}  # fmt: skip
+__all__ = ["FUNCTIONS", "TYPES", "saturate"]

@@ -1,0 +1,242 @@
+"""Python's objects as kernels see them: numbers, arrays, functions, modules.
+
+What a kernel names is replaced when it is looked up, so that later definitions count, as they do in
+Python. A function that a kernel calls runs with rewritten constants and these names.
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import math
+import sys
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+
+from gpu import _gpujit
+from gpu._python import functions, mathematics, namespace, operations
+from gpu._python.analysis import analyse
+from gpu._python.arrays import Array
+from gpu._python.context import context
+from gpu._python.rewrite import rewrite
+from gpu._python.scalars import TYPES, Scalar, lift
+from gpu._python.types import TypeObject
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Modules that kernels may call for debugging; they and what they define stay as they are.
+HOST_MODULES = (sys.stdlib_module_names - {"math", "operator", "cmath", "enum"}) | {
+    "IPython", "ipdb", "pudb", "debugpy", "pydevd", "pytest", "_pytest",
+}  # fmt: skip
+AS_THEY_ARE = (str, bytes, type(None), type(...), type(NotImplemented), BaseException, CodeType)
+
+
+def _replacements() -> dict[int, tuple[Any, Any]]:
+    """id of an object of the host -> (the object, what kernels have instead)."""
+    pairs = [(getattr(builtins, name), new) for name, new in functions.FUNCTIONS.items()]
+    pairs += [(getattr(math, name), new) for name, new in mathematics.FUNCTIONS.items()
+              if hasattr(math, name)]  # fmt: skip
+    return {id(old): (old, new) for old, new in pairs}
+
+
+REPLACED = _replacements()
+MODULES: dict[str, dict[str, Any]] = {"math": {**mathematics.FUNCTIONS, **mathematics.NUMBERS}}
+
+
+def numpy_type(x: Any) -> TypeObject | None:
+    """The type that a class or a dtype of NumPy, or one of ours, stands for."""
+    np = sys.modules.get("numpy")
+    if isinstance(x, _gpujit.DType):
+        return TypeObject(TYPES[x.name])
+    if np is None or not (isinstance(x, np.dtype) or (isinstance(x, type) and x.__module__ in
+                          ("numpy", "ml_dtypes") and hasattr(x, "dtype"))):  # fmt: skip
+        return None
+    try:
+        return TypeObject(TYPES[np.dtype(x).name])
+    except (TypeError, KeyError):
+        return None
+
+
+def number(x: Any) -> Any:
+    """A number from outside: integers are int (uint64 typed), floats of 64 bits weak."""
+    if isinstance(x, enum.Enum):
+        return NotImplemented
+    lifted = lift(x)
+    np = sys.modules.get("numpy")
+    if lifted is not NotImplemented or np is None or not isinstance(x, np.generic):
+        return lifted
+    name = x.dtype.name
+    if x.dtype.kind == "b":
+        return TYPES["bool"](bool(x))
+    if x.dtype.kind in "iu":
+        return TYPES["uint64" if name == "uint64" else "int"](int(x))
+    return TYPES[name](float(x)) if name in TYPES else NotImplemented
+
+
+class Objects:
+    """The replaced objects of one launch, each made once."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, tuple[Any, Any]] = {}
+        self.builtins = {**vars(builtins), **functions.FUNCTIONS, "__import__": self.imported}
+
+    def value(self, x: Any, name: str = "") -> Any:
+        """What kernels have in the place of x."""
+        if isinstance(x, (Scalar, Array, TypeObject, *AS_THEY_ARE)):
+            return x
+        found = number(x)
+        if found is not NotImplemented:
+            return found
+        if isinstance(x, tuple):
+            elements = [self.value(e, name) for e in x]
+            return type(x)._make(elements) if hasattr(x, "_make") else tuple(elements)
+        if id(x) in REPLACED:
+            return REPLACED[id(x)][1]
+        if id(x) not in self.made:
+            self.made[id(x)] = x, self.make(x, name)
+        return self.made[id(x)][1]
+
+    def make(self, x: Any, name: str) -> Any:
+        np = sys.modules.get("numpy")
+        if np is not None and isinstance(x, np.ndarray):
+            return Array(x, name, read_only=True)
+        if isinstance(x, _gpujit.Array):
+            return Array(memory_of(x), name)
+        if isinstance(x, _gpujit.Kernel):
+            return self.value(x.py_func)
+        if isinstance(x, _gpujit.Intrinsic):
+            return namespace.find(x.__gpu_path__)
+        found = numpy_type(x)
+        if found is not None:
+            return found
+        if isinstance(x, FunctionType):
+            return x if host_owned(x) else self.function(x)
+        if isinstance(x, MethodType):
+            return MethodType(self.value(x.__func__), self.value(x.__self__))
+        if isinstance(x, ModuleType):
+            return x if x.__name__.partition(".")[0] in HOST_MODULES else Proxy(x, self)
+        if isinstance(x, BuiltinFunctionType) or (isinstance(x, type) and host_owned(x)):
+            return x
+        return Proxy(x, self)
+
+    def function(self, f: Any) -> Any:
+        """f with the constants and names of kernels."""
+        names = Globals(f.__globals__, self)
+        cells = tuple(CellType() for _ in f.__closure__ or ())
+        code = rewrite(f.__code__, lambda old, new: None)
+        new = FunctionType(code, names, f.__name__, None, cells)
+        self.made[id(f)] = f, new  # before its cells are filled: it may be in them
+        free = {}
+        for name, cell, old in zip(code.co_freevars, cells, f.__closure__ or (), strict=True):
+            try:
+                cell.cell_contents = free[name] = self.value(old.cell_contents, name)
+            except ValueError:
+                continue  # not assigned yet
+        new.__code__ = self.analysed(f.__code__, names, free)
+        new.__defaults__ = self.value(f.__defaults__)
+        new.__kwdefaults__ = f.__kwdefaults__ and {
+            k: self.value(v) for k, v in f.__kwdefaults__.items()
+        }
+        new.__qualname__, new.__doc__ = f.__qualname__, f.__doc__
+        return new
+
+    def analysed(self, code: CodeType, names: Globals, free: dict[str, Any]) -> CodeType:
+        """The rewritten code, which the context knows the products of."""
+
+        def done(old: CodeType, new: CodeType) -> None:
+            sites = analyse(old, names.known, free if old is code else {})
+            context.sites[id(new)] = sites
+            self.made[id(new)] = new, new  # alive as long as its id is known
+
+        return rewrite(code, done)
+
+    def imported(self, name: str, *args: Any) -> Any:
+        """An import statement in a kernel."""
+        return self.value(builtins.__import__(name, *args))
+
+
+class Globals(dict):
+    """The global names of a function, replaced when they are looked up."""
+
+    def __init__(self, names: dict[str, Any], objects: Objects) -> None:
+        hidden = {k: names[k] for k in ("__name__", "__file__", "__loader__", "__spec__",
+                                        "__package__") if k in names}  # fmt: skip
+        super().__init__(hidden, __builtins__=objects.builtins)
+        self.names, self.objects = names, objects
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.names and name != "__builtins__":
+            return self.objects.value(self.names[name], name)
+        return super().__getitem__(name)
+
+    def known(self, name: str) -> Any:
+        """A global or a builtin."""
+        try:
+            return self[name]
+        except KeyError:
+            return self.objects.builtins[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name == "__builtins__":
+            super().__setitem__(name, value)
+            return
+        message = f"assignment to the global variable '{name}' cannot be used in a kernel"
+        raise operations.error("UnsupportedError", message)
+
+
+class Proxy:
+    """A module or an object of the host, whose attributes are replaced too."""
+
+    constant_attributes = True
+
+    def __init__(self, target: Any, objects: Objects) -> None:
+        self._target, self._objects = target, objects
+
+    def __getattr__(self, name: str) -> Any:
+        target = self._target
+        if isinstance(target, ModuleType):
+            replaced = MODULES.get(target.__name__, {})
+            if name in replaced:
+                return replaced[name]
+        found = getattr(target, name)
+        if isinstance(found, MethodType):
+            return MethodType(self._objects.value(found.__func__), self)
+        return self._objects.value(found, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self._target, type) and issubclass(self._target, tuple):
+            return self._target(*args, **kwargs)  # a NamedTuple
+        message = f"{self._target!r} cannot be called"
+        raise operations.error("TypingError", message)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Proxy) and other._target == self._target
+
+    def __hash__(self) -> int:
+        return hash(self._target)
+
+    def __repr__(self) -> str:
+        return repr(self._target)
+
+
+def host_owned(x: Any) -> bool:
+    """Whether a function or a class belongs to a module that stays as it is."""
+    module = getattr(x, "__module__", None) or ""
+    return module.partition(".")[0] in HOST_MODULES and module != "__main__"
+
+
+def memory_of(array: Any) -> Any:
+    """The memory of an array of ours, as NumPy's."""
+    import numpy as np
+
+    return np.asarray(memoryview(array))
+
+
+__all__ = ["Objects"]

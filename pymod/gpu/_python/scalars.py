@@ -1,0 +1,207 @@
+"""The numbers of kernels: bool, int, typed integers, weak and typed floats.
+
+One class per type, written from the number rules of docs/semantics.md. A number is immutable; an
+operation makes a new one of the type that the rules give. Which class an operation takes its type
+from is in `types_of`, what it computes in `operations`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from gpu._python import operations
+from gpu._python.formats import round_float, round_int, saturate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
+
+BOOL, INT, FLOAT = range(3)  # kinds; the highest wins where types meet
+
+
+class Scalar:
+    """A number of one type. `product` has the factors where it is the value of `p * q`."""
+
+    __slots__ = ("product", "value")
+    name: ClassVar[str] = ""
+    kind: ClassVar[int] = BOOL
+    typed: ClassVar[bool] = False
+    bits: ClassVar[int] = 1  # of integers
+    signed: ClassVar[bool] = False
+    format: ClassVar[str] = ""  # of floats: what the value is exact in
+
+    def __init__(self, value: Any) -> None:
+        """value is a Python number that the type holds exactly."""
+        self.value = value
+        self.product: tuple[float, float] | None = None
+
+    @classmethod
+    def limits(cls) -> tuple[int, int]:
+        """Smallest and largest integer."""
+        if cls.signed:
+            return -(1 << cls.bits - 1), (1 << cls.bits - 1) - 1
+        return 0, (1 << cls.bits) - 1
+
+    @classmethod
+    def wrap(cls, value: int) -> int:
+        """The low bits of an integer, read as this type."""
+        low, high = cls.limits()
+        return (value - low) % (high - low + 1) + low
+
+    @classmethod
+    def of(cls, x: Scalar) -> Scalar:
+        """x converted: a cast, a store, a join."""
+        if type(x) is cls:
+            return x
+        value = x.value
+        if cls.kind == BOOL:
+            return cls(value != 0)
+        if cls.kind == FLOAT:
+            if x.kind == FLOAT:
+                return cls(round_float(value, cls.format))
+            return cls(round_int(int(value), cls.format))
+        if x.kind == FLOAT:
+            return cls(saturate(value, *cls.limits()))
+        return cls(cls.wrap(int(value)))
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.value!r})" if self.typed else repr(self.value)
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __bool__(self) -> bool:
+        return self.value != 0
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __neg__(self) -> Any:
+        return operations.negative(self)
+
+    def __pos__(self) -> Any:
+        return operations.positive(self)
+
+    def __abs__(self) -> Any:
+        return operations.absolute(self)
+
+
+class Integer(Scalar):
+    """bool and the integers: what may be an index."""
+
+    __slots__ = ()
+
+    def __index__(self) -> int:
+        return int(self.value)
+
+    def __invert__(self) -> Any:
+        return operations.invert(self)
+
+
+class Bool(Integer):
+    __slots__ = ()
+    name = "bool"
+
+
+class Int(Integer):
+    """Python's int, in 64 bits."""
+
+    __slots__ = ()
+    name, kind, bits, signed = "int", INT, 64, True
+
+
+class Float(Scalar):
+    """Python's float: weak, it takes the type of a typed float that it meets."""
+
+    __slots__ = ()
+    name, kind, format = "float", FLOAT, "float64"
+
+
+def _typed_int(name: str) -> type[Integer]:
+    bits, signed = int(name.lstrip("uint")), name[0] == "i"
+    fields = {"name": name, "kind": INT, "typed": True, "bits": bits, "signed": signed}
+    return type(name.capitalize(), (Integer,), {"__slots__": (), **fields})
+
+
+def _typed_float(name: str) -> type[Scalar]:
+    fields = {"name": name, "kind": FLOAT, "typed": True, "format": name}
+    return type(name.capitalize(), (Scalar,), {"__slots__": (), **fields})
+
+
+TYPED_INTS = tuple(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))
+TYPED_FLOATS = ("float16", "bfloat16", "float32", "float64")
+TYPES: dict[str, Any] = {cls.name: cls for cls in (Bool, Int, Float)}
+TYPES |= {name: _typed_int(name) for name in TYPED_INTS}
+TYPES |= {name: _typed_float(name) for name in TYPED_FLOATS}
+
+
+def integer(value: int) -> Scalar:
+    """An integer literal: int, or uint64 from 2**63 to 2**64 - 1."""
+    if -(1 << 63) <= value < 1 << 63:
+        return Int(value)
+    if 0 <= value < 1 << 64:
+        return TYPES["uint64"](value)
+    raise operations.error("TypingError", f"the constant {value} does not fit 64 bits")
+
+
+def lift(value: Any) -> Any:
+    """A Python number as a kernel's; anything else is NotImplemented."""
+    if isinstance(value, Scalar):
+        return value
+    if isinstance(value, bool):
+        return Bool(value)
+    if isinstance(value, int):
+        return integer(value)
+    if isinstance(value, float):
+        return Float(float(value))
+    return NotImplemented
+
+
+def _binary(symbol: str) -> tuple[Any, Any]:
+    """The method of an operator, and the reflected one."""
+
+    def method(self: Scalar, other: Any) -> Any:
+        other = lift(other)
+        if other is NotImplemented:
+            return other
+        return operations.binary(symbol, self, other, sys._getframe(1))
+
+    def reflected(self: Scalar, other: Any) -> Any:
+        other = lift(other)
+        if other is NotImplemented:
+            return other
+        return operations.binary(symbol, other, self, sys._getframe(1))
+
+    return method, reflected
+
+
+def _comparison(symbol: str) -> Any:
+    def method(self: Scalar, other: Any) -> Any:
+        other = lift(other)
+        return other if other is NotImplemented else operations.compare(symbol, self, other)
+
+    return method
+
+
+METHODS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+for _name, _symbol in METHODS.items():
+    _method, _reflected = _binary(_symbol)
+    setattr(Scalar, f"__{_name}__", _method)
+    setattr(Scalar, f"__r{_name}__", _reflected)
+COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+for _name, _symbol in COMPARISONS.items():
+    setattr(Scalar, f"__{_name}__", _comparison(_symbol))
+Scalar.__divmod__ = lambda a, b: operations.divmod_(a, lift(b), sys._getframe(1))  # type: ignore
+Scalar.__rdivmod__ = lambda a, b: operations.divmod_(lift(b), a, sys._getframe(1))  # type: ignore

@@ -1,0 +1,50 @@
+"""Kernels on the suite's device and on the python device: equal, or the same exception."""
+
+import kit
+import numpy as np
+import pytest
+
+
+def test_a_kernel_agrees():
+    source = """
+def scale(x, k=2):
+    return x * k + 1
+
+def kernel(n, a, x, y, o):
+    i = gpu.grid(1)
+    if i < n:
+        y[i] = a * x[i] + y[i]
+        s = 0.0
+        for j in range(3):
+            s += x[i] * j
+        o[i, 0] = s
+        o[i, 1] = scale(i) + N
+        o[i, -1] = not i
+        o[i, 2] = x[i] ** 2 + 300 // 7 + gpu.uint8(300)
+"""
+    x = np.arange(10, dtype=np.float32) / 3
+    y, o = np.ones(10, np.float32), np.zeros((10, 5), np.float32)
+    out = kit.agree(source, (10, 2.1, x, y, o), grid=2, block=8, names={"N": 3})
+    assert out[2][3].tolist() == [3, 10, 87, 0, 0]
+    assert y[1] != out[1][1], "the arguments stay as they are"
+
+
+def test_a_difference_is_told():
+    """The two sides see different globals: the kernel's text is read once, at the first launch."""
+    kernel = kit.kernel("def kernel(o):\n    o[0] = gpu.threadIdx.x + K\n", names={"K": 1})
+    kernel[1, 1](np.zeros(1))
+    args = (np.zeros(1), np.zeros(3))
+    assert kit.differences(*args[:1], np.ones(1), 0) == [(0,)]
+    assert kit.differences(np.float32([1, np.nan]), np.float32([1, -np.nan]), 0) == []
+    assert kit.differences(np.float32([0.0]), np.float32([-0.0]), 0) == [(0,)]
+    assert kit.differences(np.float32([1 + 2**-23]), np.float32([1]), 1) == []
+    assert kit.differences(np.float32([1 + 2**-22]), np.float32([1]), 1) == [(0,)]
+
+
+def test_both_raise():
+    error = kit.agree_raises("def kernel(x):\n    x[5] = 1\n", (np.zeros(3),), IndexError)
+    assert "index 5 is out of bounds for axis 0 of array 'x' with shape (3,)" in str(error)
+    source = "def kernel(x):\n    x[0] = gpu.uint64(1) + gpu.int8(2)\n"
+    kit.agree_raises(source, (np.zeros(3),), TypeError, match="uint64 and int8")
+    with pytest.raises(AssertionError, match="no IndexError"):
+        kit.agree_raises("def kernel(x):\n    x[2] = 1\n", (np.zeros(3),), IndexError)
