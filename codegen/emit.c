@@ -21,6 +21,10 @@ emit_fill_types(struct cg_emit *e)
     e->types[IR_T_I16] = LLVMInt16TypeInContext(c);
     e->types[IR_T_I32] = LLVMInt32TypeInContext(c);
     e->types[IR_T_I64] = LLVMInt64TypeInContext(c);
+    e->types[IR_T_F16] =
+        cg_half_is_native(e, IR_T_F16) ? LLVMHalfTypeInContext(c) : e->types[IR_T_I16];
+    e->types[IR_T_BF16] =
+        cg_half_is_native(e, IR_T_BF16) ? LLVMBFloatTypeInContext(c) : e->types[IR_T_I16];
     e->types[IR_T_F32] = LLVMFloatTypeInContext(c);
     e->types[IR_T_F64] = LLVMDoubleTypeInContext(c);
     for (unsigned i = 0; i < 4; i++)

@@ -143,6 +143,8 @@ ops_const(struct cg_emit *e, const struct ir_insn *insn)
     bool is_float =
         info->kind == IR_C_FLOAT ||
         (info->kind == IR_C_TYPED && ir_scalar_row(info->scalar)->class == IR_CLASS_FLOAT);
+    if (ir_is_half(insn->type))
+        return cg_half_const(e, insn->type, info->f);
     if (insn->type == IR_T_F32 || insn->type == IR_T_F64)
         return LLVMConstReal(type, is_float ? info->f : (double)info->i);
     if (insn->type >= IR_T_PTR)
@@ -423,7 +425,7 @@ ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValu
     case IR_FMUL: return LLVMBuildFMul(b, a[0], a[1], "");
     case IR_FDIV: return ops_approx(e, LLVMBuildFDiv(b, a[0], a[1], ""), e->options->approx_div);
     case IR_FNEG: return LLVMBuildFNeg(b, a[0], "");
-    case IR_FMA: return ops_unary(e, "llvm.fma", 3, a);
+    case IR_FMA: return ir_is_half(from) ? cg_half_fma(e, from, a) : ops_unary(e, "llvm.fma", 3, a);
     case IR_FSQRT: return ops_approx(e, ops_unary(e, "llvm.sqrt", 1, a), e->options->approx_sqrt);
     case IR_FABS: return ops_unary(e, "llvm.fabs", 1, a);
     case IR_FFLOOR: return ops_unary(e, "llvm.floor", 1, a);
@@ -439,8 +441,11 @@ ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValu
     case IR_UITOFP: return LLVMBuildUIToFP(b, a[0], type, "");
     case IR_FPTOSI_SAT: return ops_convert_sat(e, "llvm.fptosi.sat", insn->type, a);
     case IR_FPTOUI_SAT: return ops_convert_sat(e, "llvm.fptoui.sat", insn->type, a);
-    case IR_FPEXT: return LLVMBuildFPExt(b, a[0], type, "");
-    case IR_FPTRUNC: return LLVMBuildFPTrunc(b, a[0], type, "");
+    case IR_FPEXT:
+        return ir_is_half(from) ? cg_half_widen(e, a[0], from) : LLVMBuildFPExt(b, a[0], type, "");
+    case IR_FPTRUNC:
+        return ir_is_half(insn->type) ? cg_half_narrow(e, a[0], from, insn->type)
+                                      : LLVMBuildFPTrunc(b, a[0], type, "");
     case IR_BITCAST: return ops_bitcast(e, a[0], from, insn->type);
     case IR_SELECT: return LLVMBuildSelect(b, a[0], a[1], a[2], "");
     case IR_PTRADD: return LLVMBuildGEP2(b, e->types[IR_T_I8], a[0], &a[1], 1, "");

@@ -152,6 +152,13 @@ void cg_emit_leave(struct cg_emit *e);
 void cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVMValueRef site,
                          LLVMValueRef *place, uint32_t n, LLVMValueRef *values);
 
+/* Halves, emit_half.c. Whether LLVM and the target know the type; else it is held as an i16. */
+bool cg_half_is_native(const struct cg_emit *e, ir_type half);
+LLVMValueRef cg_half_const(struct cg_emit *e, ir_type half, double value);
+LLVMValueRef cg_half_widen(struct cg_emit *e, LLVMValueRef value, ir_type half); /* to f32 */
+LLVMValueRef cg_half_narrow(struct cg_emit *e, LLVMValueRef value, ir_type from, ir_type half);
+LLVMValueRef cg_half_fma(struct cg_emit *e, ir_type half, LLVMValueRef *args);
+
 /* Line tables, lineinfo.c; nothing is done when the option is off. */
 void cg_lineinfo_begin(struct cg_emit *e);
 void cg_lineinfo_func(struct cg_emit *e, const struct ir_func *func, LLVMValueRef fn);

@@ -21,7 +21,9 @@ names_scalar(const char *path)
     if (len == 8 && !memcmp(path, "builtins", len))
         return is_python || scalar == IR_T_BOOL ? scalar : IR_T_NONE;
     if (len == 5 && !memcmp(path, "numpy", len))
-        return is_python ? IR_T_NONE : scalar;
+        return is_python || scalar == IR_T_BFLOAT16 ? IR_T_NONE : scalar;
+    if (len == 9 && !memcmp(path, "ml_dtypes", len))
+        return scalar == IR_T_BFLOAT16 ? scalar : IR_T_NONE;
     return IR_T_NONE;
 }
 

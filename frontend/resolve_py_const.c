@@ -1,7 +1,7 @@
 /* resolve_py_const: Python objects to constants of a module.
  *
  * Numbers follow numbers.md, "From outside": NumPy's integers are plain ints (uint64 stays typed), its
- * float64 is a plain float, its float32 a typed one. Enum members are their values. Types that kernels
+ * float64 is a plain float, its narrower ones are typed. Enum members are their values. Types that kernels
  * call as casts become DTYPE, modules and objects of the kernel namespace become its paths, functions
  * FUNC. A builtin function is known by being the very object that its module holds under its name, so
  * neither a shadowed nor a renamed builtin deceives. Everything else is HOST: an error only where a
@@ -100,7 +100,7 @@ const_numpy_value(struct fe_reader *reader, PyObject *numpy, PyObject *object, i
         return false;
     if (scalar == IR_T_BOOL) {
         *out = ir_const_bool(reader->module, PyObject_IsTrue(object) == 1);
-    } else if (scalar == IR_T_FLOAT32 || scalar == IR_T_FLOAT64) {
+    } else if (ir_scalar_row(scalar)->class == IR_CLASS_FLOAT) {
         double value = PyFloat_AsDouble(object);
         *out = scalar == IR_T_FLOAT64 ? ir_const_float(reader->module, value)
                                       : const_typed(reader, scalar, &value);

@@ -192,6 +192,10 @@ ir_const_bits(const struct ir_func *func, ir_ref ref, uint64_t *bits_out)
         *bits_out = bits;
         return true;
     }
+    if (ir_is_half(insn->type)) {
+        *bits_out = ir_half_of(insn->type, info->f);
+        return true;
+    }
     unsigned width = ir_machine_bits(insn->type);
     *bits_out = width < 64 ? info->u & (((uint64_t)1 << width) - 1) : info->u;
     return true;
@@ -211,6 +215,8 @@ ir_const_of_bits(struct ir_module *module, ir_type type, uint64_t bits)
         memcpy(&value, &bits, sizeof value);
         return ir_const_float(module, value);
     }
+    if (ir_is_half(type))
+        return ir_const_float(module, ir_half_value(type, (uint16_t)bits));
     if (type == IR_T_I1)
         return ir_const_bool(module, bits & 1);
     unsigned shift = 64 - ir_machine_bits(type);

@@ -199,11 +199,28 @@ fold_to_int(double value, bool is_signed, unsigned width)
     return value <= 0 ? 0 : (uint64_t)value;
 }
 
+/* Floats of every machine type, exactly. */
+static double
+value_of(ir_type type, uint64_t bits)
+{
+    if (ir_is_half(type))
+        return ir_half_value(type, (uint16_t)bits);
+    return type == IR_T_F32 ? (double)as_float(bits) : as_double(bits);
+}
+
+static uint64_t
+bits_of(ir_type type, double value)
+{
+    if (ir_is_half(type))
+        return ir_half_of(type, value);
+    return type == IR_T_F32 ? float_bits((float)value) : double_bits(value);
+}
+
 static bool
 fold_convert(enum ir_op op, ir_type from, ir_type to, uint64_t a, uint64_t *out)
 {
     unsigned width = ir_machine_bits(from);
-    double value = from == IR_T_F32 ? (double)as_float(a) : as_double(a);
+    double value = value_of(from, a);
     switch (op) {
     case IR_SEXT: *out = (uint64_t)sign_extend(a, width); return true;
     case IR_ZEXT:
@@ -217,8 +234,8 @@ fold_convert(enum ir_op op, ir_type from, ir_type to, uint64_t a, uint64_t *out)
         return true;
     case IR_FPTOSI_SAT: *out = fold_to_int(value, true, ir_machine_bits(to)); return true;
     case IR_FPTOUI_SAT: *out = fold_to_int(value, false, ir_machine_bits(to)); return true;
-    case IR_FPEXT: *out = double_bits(value); return true;
-    case IR_FPTRUNC: *out = float_bits((float)value); return true;
+    case IR_FPEXT:
+    case IR_FPTRUNC: *out = bits_of(to, value); return true;
     case IR_BITCAST: *out = a; return !ir_is_ptr(from) && !ir_is_ptr(to);
     default: return false;
     }
@@ -241,6 +258,10 @@ ir_fold(enum ir_op op, uint32_t imm, ir_type from, ir_type to, const uint64_t *a
         ok = true;
     } else if (op >= IR_SEXT && op <= IR_BITCAST) {
         ok = fold_convert(op, from, to, args[0], &bits);
+    } else if (ir_is_half(from)) {
+        ok = op == IR_FMA;
+        if (ok)
+            bits = ir_half_fma(from, (uint16_t)args[0], (uint16_t)args[1], (uint16_t)args[2]);
     } else if (is_float) {
         ok = from == IR_T_F32 ? fold_float(op, args, &bits) : fold_double(op, args, &bits);
     } else {

@@ -55,6 +55,15 @@ ir_type ir_scalar_by_name(const char *name, size_t len);
 ir_type ir_scalar_by_typestr(const char *typestr);
 const char *ir_machine_name(ir_type machine);
 unsigned ir_machine_bits(ir_type machine);
+static inline bool
+ir_is_half(ir_type machine)
+{
+    return machine == IR_T_F16 || machine == IR_T_BF16;
+}
+/* The nearest F16 or BF16, ties to even; the value of one; a * b + c rounded once. half.c */
+uint16_t ir_half_of(ir_type half, double value);
+double ir_half_value(ir_type half, uint16_t bits);
+uint16_t ir_half_fma(ir_type half, uint16_t a, uint16_t b, uint16_t c);
 
 enum ir_op {
     IR_NOP, /* a deleted instruction; in no block */

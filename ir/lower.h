@@ -79,6 +79,22 @@ lower_type_of(const struct lower *l, ir_ref ref)
     return ir_insn(l->func, ref)->type;
 }
 
+/* ---- lower_half.c: the same of f16 and bf16, computed in f32 ---- */
+
+ir_ref lower_half_widen(struct lower *l, ir_ref a);                /* to f32 */
+ir_ref lower_half_narrow(struct lower *l, ir_ref a, ir_type half); /* of f32 or f64 */
+ir_ref lower_half_op1(struct lower *l, enum ir_op op, ir_ref a);
+ir_ref lower_half_op2(struct lower *l, enum ir_op op, ir_ref a, ir_ref b);
+/* A cast from or to a half that is no constant. */
+ir_ref lower_half_cast(struct lower *l, enum ir_op op, ir_type to, ir_ref a);
+ir_ref lower_half_nextafter(struct lower *l, ir_ref x, ir_ref y);
+/* The type in which functions of `type` are computed: float32 for halves. */
+static inline ir_type
+lower_wide_float(ir_type type)
+{
+    return type == IR_T_FLOAT16 || type == IR_T_BFLOAT16 ? (ir_type)IR_T_FLOAT32 : type;
+}
+
 /* Integers that are surely not negative, seen as signed. */
 void lower_mark_nonneg(struct lower *l, ir_ref ref);
 bool lower_is_nonneg(const struct lower *l, ir_ref ref);
@@ -108,6 +124,8 @@ struct lower_value lower_constant(struct lower *l, ir_const c, ir_type type);
 /* The value of a PY instruction that has been lowered. */
 struct lower_value lower_get(struct lower *l, ir_ref py);
 ir_ref lower_get_as(struct lower *l, ir_ref py, ir_type scalar);
+/* As `type`, widened to lower_wide_float of it. */
+ir_ref lower_get_wide(struct lower *l, ir_ref py, ir_type type);
 struct lower_value lower_convert(struct lower *l, struct lower_value value, ir_type to);
 ir_ref lower_convert_scalar(struct lower *l, ir_ref value, ir_type from, ir_type to);
 ir_ref lower_truth(struct lower *l, struct lower_value value); /* i1 */

@@ -75,6 +75,8 @@ lower_float(struct lower *l, ir_type machine, double value)
 {
     if (machine == IR_T_F32)
         value = (float)value;
+    else if (ir_is_half(machine))
+        value = ir_half_value(machine, ir_half_of(machine, value));
     return emit_const(l, machine, ir_const_float(l->core, value));
 }
 
@@ -119,6 +121,8 @@ lower_op1(struct lower *l, enum ir_op op, ir_ref a)
     double f;
     if (op == IR_FNEG && lower_float_of(l, a, &f))
         return lower_float(l, lower_type_of(l, a), -f);
+    if (ir_is_half(lower_type_of(l, a)))
+        return lower_half_op1(l, op, a);
     return lower_emit(l, op, lower_type_of(l, a), 0, 1, &a);
 }
 
@@ -167,6 +171,8 @@ lower_op2(struct lower *l, enum ir_op op, ir_ref a, ir_ref b)
 {
     ir_type type = lower_type_of(l, a);
     assert((op == IR_PTRADD || type == lower_type_of(l, b)) && "operands of one type");
+    if (ir_is_half(type))
+        return lower_half_op2(l, op, a, b);
     int64_t x, y, value;
     bool x_known = op != IR_PTRADD && lower_int_of(l, a, &x);
     bool y_known = lower_int_of(l, b, &y);
@@ -214,6 +220,8 @@ ir_ref
 lower_fcmp(struct lower *l, enum ir_fcmp cmp, ir_ref a, ir_ref b)
 {
     assert(lower_type_of(l, a) == lower_type_of(l, b) && "operands of one type");
+    if (ir_is_half(lower_type_of(l, a)))
+        return lower_fcmp(l, cmp, lower_half_widen(l, a), lower_half_widen(l, b));
     return lower_emit(l, IR_FCMP, IR_T_I1, cmp, 2, (ir_ref[]){a, b});
 }
 
@@ -260,8 +268,13 @@ emit_cast_int(struct lower *l, enum ir_op op, ir_type to, int64_t v, ir_type fro
     case IR_SEXT:
     case IR_TRUNC: return lower_int(l, to, v);
     case IR_ZEXT: return lower_int(l, to, (int64_t)u);
-    case IR_SITOFP: return lower_float(l, to, to == IR_T_F32 ? (double)(float)v : (double)v);
-    case IR_UITOFP: return lower_float(l, to, to == IR_T_F32 ? (double)(float)u : (double)u);
+    case IR_SITOFP:
+    case IR_UITOFP:
+        if (ir_is_half(to)) /* by way of a wider float, which folds */
+            return 0;
+        if (to == IR_T_F32)
+            return lower_float(l, to, op == IR_SITOFP ? (double)(float)v : (double)(float)u);
+        return lower_float(l, to, op == IR_SITOFP ? (double)v : (double)u);
     default: return 0;
     }
 }
@@ -279,19 +292,29 @@ lower_cast(struct lower *l, enum ir_op op, ir_type to, ir_ref a)
         folded = lower_float(l, to, f);
     else if (lower_float_of(l, a, &f) && (op == IR_FPTOSI_SAT || op == IR_FPTOUI_SAT))
         folded = lower_int(l, to, emit_saturate(f, ir_machine_bits(to), op == IR_FPTOSI_SAT));
+    if (!folded && (ir_is_half(from) || ir_is_half(to)))
+        return lower_half_cast(l, op, to, a);
     return folded ? folded : lower_emit(l, op, to, 0, 1, &a);
 }
 
 ir_ref
 lower_intrin1(struct lower *l, enum ir_intrin id, ir_ref a)
 {
+    if (ir_is_half(lower_type_of(l, a)))
+        return lower_half_narrow(l, lower_intrin1(l, id, lower_half_widen(l, a)),
+                                 lower_type_of(l, a));
     return lower_emit(l, IR_INTRIN, lower_type_of(l, a), id, 1, &a);
 }
 
 ir_ref
 lower_intrin2(struct lower *l, enum ir_intrin id, ir_ref a, ir_ref b)
 {
-    return lower_emit(l, IR_INTRIN, lower_type_of(l, a), id, 2, (ir_ref[]){a, b});
+    ir_type type = lower_type_of(l, a);
+    if (ir_is_half(type)) {
+        ir_ref wide_b = lower_type_of(l, b) == type ? lower_half_widen(l, b) : b;
+        return lower_half_narrow(l, lower_intrin2(l, id, lower_half_widen(l, a), wide_b), type);
+    }
+    return lower_emit(l, IR_INTRIN, type, id, 2, (ir_ref[]){a, b});
 }
 
 /* ---- Sign ---- */

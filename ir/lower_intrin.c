@@ -199,30 +199,34 @@ intrin_math(struct lower *l, ir_ref py, enum ir_intrin id)
     ir_ref a = lower_get_as(l, lower_arg(l, py, 0), type);
     if (n == 1)
         return lower_scalar(l, type, lower_intrin1(l, id, a));
-    return lower_scalar(l, type,
-                        lower_intrin2(l, id, a, lower_get_as(l, lower_arg(l, py, 1), type)));
+    ir_ref b = lower_get_as(l, lower_arg(l, py, 1), type);
+    if (id == IR_INTRIN_NEXTAFTER && type != lower_wide_float(type))
+        return lower_scalar(l, type, lower_half_nextafter(l, a, b));
+    return lower_scalar(l, type, lower_intrin2(l, id, a, b));
 }
 
 static struct lower_value
 intrin_log(struct lower *l, ir_ref py)
 {
-    ir_type type = intrin_type(l, py);
-    ir_ref r = lower_intrin1(l, IR_INTRIN_LOG, lower_get_as(l, lower_arg(l, py, 0), type));
+    ir_type type = intrin_type(l, py), wide = lower_wide_float(type);
+    ir_ref r = lower_intrin1(l, IR_INTRIN_LOG, lower_get_wide(l, lower_arg(l, py, 0), type));
     if (lower_n_args(l, py) == 2) {
-        ir_ref base = lower_get_as(l, lower_arg(l, py, 1), type);
+        ir_ref base = lower_get_wide(l, lower_arg(l, py, 1), type);
         r = lower_op2(l, IR_FDIV, r, lower_intrin1(l, IR_INTRIN_LOG, base));
     }
-    return lower_scalar(l, type, r);
+    return lower_scalar(l, type, lower_convert_scalar(l, r, wide, type));
 }
 
 static struct lower_value
 intrin_fcore(struct lower *l, ir_ref py, enum ir_intrin id)
 {
     static const double pi = 0x1.921fb54442d18p+1;
-    ir_type type = intrin_type(l, py), machine = lower_machine(l, type);
+    ir_type type = intrin_type(l, py);
+    bool angle = id == IR_INTRIN_DEGREES || id == IR_INTRIN_RADIANS;
+    ir_type wide = angle ? lower_wide_float(type) : type, machine = lower_machine(l, wide);
     ir_ref x[3] = {0, 0, 0}, r = 0;
     for (uint32_t k = 0; k < lower_n_args(l, py); k++)
-        x[k] = lower_get_as(l, lower_arg(l, py, k), type);
+        x[k] = lower_convert_scalar(l, lower_get_as(l, lower_arg(l, py, k), type), type, wide);
     switch (id) {
     case IR_INTRIN_SQRT: r = lower_op1(l, IR_FSQRT, x[0]); break;
     case IR_INTRIN_FABS: r = lower_op1(l, IR_FABS, x[0]); break;
@@ -236,7 +240,7 @@ intrin_fcore(struct lower *l, ir_ref py, enum ir_intrin id)
         break;
     default: assert(!"no such function of core operations"); break;
     }
-    return lower_scalar(l, type, r);
+    return lower_scalar(l, type, lower_convert_scalar(l, r, wide, type));
 }
 
 /* Integers are finite, also where the float that they convert to is not. */

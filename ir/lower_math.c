@@ -26,6 +26,8 @@ math_is_f32(const struct lower *l, ir_ref x)
 static ir_type
 math_bits_type(const struct lower *l, ir_ref x)
 {
+    if (ir_is_half(lower_type_of(l, x)))
+        return IR_T_I16;
     return math_is_f32(l, x) ? IR_T_I32 : IR_T_I64;
 }
 
@@ -35,6 +37,11 @@ ir_ref
 lower_float_divmod(struct lower *l, ir_ref a, ir_ref b, bool want_mod)
 {
     ir_type type = lower_type_of(l, a);
+    if (ir_is_half(type)) {
+        ir_ref wide =
+            lower_float_divmod(l, lower_half_widen(l, a), lower_half_widen(l, b), want_mod);
+        return lower_half_narrow(l, wide, type);
+    }
     ir_ref zero = lower_float(l, type, 0), one = lower_float(l, type, 1);
     ir_ref b_zero = lower_fcmp(l, IR_FCMP_OEQ, b, zero);
     ir_ref mod = lower_intrin2(l, IR_INTRIN_FMOD, a, b);
@@ -65,6 +72,9 @@ lower_float_divmod(struct lower *l, ir_ref a, ir_ref b, bool want_mod)
 static struct lower_value
 math_frexp(struct lower *l, ir_ref x, ir_type type)
 {
+    ir_type given = lower_type_of(l, x);
+    if (ir_is_half(given))
+        x = lower_half_widen(l, x);
     bool f32 = math_is_f32(l, x);
     ir_type machine = lower_type_of(l, x), bits_type = math_bits_type(l, x);
     int fraction = f32 ? 23 : 52, bias = f32 ? 126 : 1022, scaled_by = f32 ? 25 : 54;
@@ -89,7 +99,8 @@ math_frexp(struct lower *l, ir_ref x, ir_type type)
     /* 0, infinities and NaN are their own mantissa. */
     ir_ref regular = lower_op2(l, IR_AND, lower_fcmp(l, IR_FCMP_OLT, size, infinity),
                                lower_fcmp(l, IR_FCMP_OGT, size, zero));
-    ir_ref parts[] = {lower_select(l, regular, mantissa, x),
+    mantissa = lower_select(l, regular, mantissa, x);
+    ir_ref parts[] = {ir_is_half(given) ? lower_half_narrow(l, mantissa, given) : mantissa,
                       lower_select(l, regular, exponent, lower_int(l, IR_T_I64, 0))};
     return lower_value_new(l, type, 2, parts);
 }
@@ -160,8 +171,9 @@ math_isclose(struct lower *l, ir_ref py)
 {
     ir_ref a_py = lower_arg(l, py, 0), b_py = lower_arg(l, py, 1);
     ir_type types[] = {l->inst->cells[a_py].type, l->inst->cells[b_py].type};
-    ir_type type = ir_math_type(2, types), machine = lower_machine(l, type);
-    ir_ref a = lower_get_as(l, a_py, type), b = lower_get_as(l, b_py, type);
+    ir_type common = ir_math_type(2, types), type = lower_wide_float(common);
+    ir_type machine = lower_machine(l, type);
+    ir_ref a = lower_get_wide(l, a_py, common), b = lower_get_wide(l, b_py, common);
     ir_ref rel_py = math_keyword(l, py, "rel_tol", 2), abs_py = math_keyword(l, py, "abs_tol", 3);
     ir_ref rel = rel_py ? lower_get_as(l, rel_py, type) : lower_float(l, machine, 1e-9);
     ir_ref absolute = abs_py ? lower_get_as(l, abs_py, type) : lower_float(l, machine, 0);
@@ -183,14 +195,15 @@ static ir_ref
 math_hypot(struct lower *l, ir_ref py, ir_type type)
 {
     uint32_t n = lower_n_args(l, py);
+    ir_type wide = lower_wide_float(type);
     if (n == 0)
         return lower_float(l, lower_machine(l, type), 0);
-    ir_ref r = lower_get_as(l, lower_arg(l, py, 0), type);
+    ir_ref r = lower_get_wide(l, lower_arg(l, py, 0), type);
     if (n == 1)
-        return lower_op1(l, IR_FABS, r);
+        r = lower_op1(l, IR_FABS, r);
     for (uint32_t k = 1; k < n; k++)
-        r = lower_intrin2(l, IR_INTRIN_HYPOT, r, lower_get_as(l, lower_arg(l, py, k), type));
-    return r;
+        r = lower_intrin2(l, IR_INTRIN_HYPOT, r, lower_get_wide(l, lower_arg(l, py, k), type));
+    return lower_convert_scalar(l, r, wide, type);
 }
 
 /* ---- Integers ---- */

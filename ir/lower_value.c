@@ -115,7 +115,7 @@ lower_zero(struct lower *l, ir_type type)
     ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
     lower_part_types(l, type, types);
     for (uint32_t i = 0; i < n; i++)
-        parts[i] = types[i] == IR_T_F32 || types[i] == IR_T_F64 ? lower_float(l, types[i], 0)
+        parts[i] = types[i] >= IR_T_F16 && types[i] <= IR_T_F64 ? lower_float(l, types[i], 0)
                                                                 : lower_int(l, types[i], 0);
     return (struct lower_value){type, n, parts};
 }
@@ -178,6 +178,12 @@ ir_ref
 lower_get_as(struct lower *l, ir_ref py, ir_type scalar)
 {
     return lower_convert(l, lower_get(l, py), scalar).parts[0];
+}
+
+ir_ref
+lower_get_wide(struct lower *l, ir_ref py, ir_type type)
+{
+    return lower_convert_scalar(l, lower_get_as(l, py, type), type, lower_wide_float(type));
 }
 
 /* ---- Conversions ---- */

@@ -4,6 +4,7 @@
  * arith.def and types.def; docs/semantics.md says the same for people. The types form a lattice
  *
  *     none < bool < int < typed integers (NumPy's promotion, and `mixed`) < float < typed floats
+ *     float < float16, bfloat16 < float32 < float64
  *
  * so that a join does not depend on the order in which values meet: uint64 with a signed integer is
  * `mixed`, which only a float lifts to something usable. Lost alternative: NumPy's own answer for
@@ -80,15 +81,15 @@ numbers_common(ir_type a, ir_type b)
     return a > b ? a : b; /* bool < int < typed */
 }
 
+/* The wider; the two halves, of which neither holds the other's numbers, are float32 together. */
 static ir_type
 numbers_common_float(ir_type a, ir_type b)
 {
-    ir_type best = IR_T_FLOAT;
-    if (ir_is_float(a) && a > best)
-        best = a;
-    if (ir_is_float(b) && b > best)
-        best = b;
-    return best;
+    ir_type least = IR_T_FLOAT;
+    a = ir_is_float(a) ? a : least;
+    b = ir_is_float(b) ? b : least;
+    ir_type low = a < b ? a : b, high = a < b ? b : a;
+    return low == IR_T_FLOAT16 && high == IR_T_BFLOAT16 ? (ir_type)IR_T_FLOAT32 : high;
 }
 
 ir_type

@@ -15,11 +15,11 @@ static const struct {
     const char *name;
     ir_type scalar;
 } aliases[] = {
-    {"b1", IR_T_BOOL},        {"boolean", IR_T_BOOL}, {"i1", IR_T_INT8},    {"i2", IR_T_INT16},
-    {"i4", IR_T_INT32},       {"i8", IR_T_INT64},     {"u1", IR_T_UINT8},   {"u2", IR_T_UINT16},
-    {"u4", IR_T_UINT32},      {"u8", IR_T_UINT64},    {"f4", IR_T_FLOAT32}, {"f8", IR_T_FLOAT64},
-    {"intc", IR_T_INT32},     {"uintc", IR_T_UINT32}, {"intp", IR_T_INT64}, {"uintp", IR_T_UINT64},
-    {"double", IR_T_FLOAT64},
+    {"b1", IR_T_BOOL},      {"boolean", IR_T_BOOL},   {"i1", IR_T_INT8},      {"i2", IR_T_INT16},
+    {"i4", IR_T_INT32},     {"i8", IR_T_INT64},       {"u1", IR_T_UINT8},     {"u2", IR_T_UINT16},
+    {"u4", IR_T_UINT32},    {"u8", IR_T_UINT64},      {"f2", IR_T_FLOAT16},   {"f4", IR_T_FLOAT32},
+    {"f8", IR_T_FLOAT64},   {"intc", IR_T_INT32},     {"uintc", IR_T_UINT32}, {"intp", IR_T_INT64},
+    {"uintp", IR_T_UINT64}, {"double", IR_T_FLOAT64},
 };
 
 struct signature {
@@ -80,8 +80,9 @@ parse_scalar(struct signature *s, ir_type *out)
             type = aliases[i].scalar;
     if (!type) {
         signature_fail(s, s->at, "unknown type '%.*s'", (int)(len < 40 ? len : 40), s->at);
-        return sp_diag_hint(s->diag, "types are bool, int, int8 to int64, uint8 to uint64, float, "
-                                     "float32, float64, and arrays of them such as float32[:]");
+        return sp_diag_hint(
+            s->diag, "types are bool, int, int8 to int64, uint8 to uint64, float, "
+                     "float16, bfloat16, float32, float64, and arrays of them such as float32[:]");
     }
     s->at += len;
     *out = type;

@@ -256,6 +256,17 @@ inner_of(const struct identity *d, enum ir_op op)
     return ir_insn(d->func, d->a)->op == op ? ir_arg(d->func, d->a, 0) : 0;
 }
 
+/* Of a value that was widened: itself, or rounded from where it came. */
+static ir_ref
+simplify_fptrunc(struct identity *d)
+{
+    ir_ref x = inner_of(d, IR_FPEXT);
+    if (!x || type_of(d, x) == d->insn->type)
+        return x;
+    bool narrows = ir_machine_bits(type_of(d, x)) > ir_machine_bits(d->insn->type);
+    return narrows ? become(d, IR_FPTRUNC, 0, x, 0) : 0;
+}
+
 static ir_ref
 simplify_float(struct identity *d)
 {
@@ -309,7 +320,7 @@ ir_simplify_identity(struct ir_simplify *s, ir_ref ref)
     case IR_SEXT:
     case IR_ZEXT: return simplify_extend(&d);
     case IR_TRUNC: return simplify_trunc(&d);
-    case IR_FPTRUNC: return inner_of(&d, IR_FPEXT);
+    case IR_FPTRUNC: return simplify_fptrunc(&d);
     case IR_BITCAST: return type_of(&d, d.a) == d.insn->type ? d.a : 0;
     case IR_FADD:
     case IR_FSUB:

@@ -102,7 +102,7 @@ check_const_type(const struct ir_verify *v, ir_ref ref)
     uint8_t kind = ir_const_info(v->module, insn->imm)->kind;
     bool ok = kind == IR_C_INT || (kind == IR_C_BOOL && ir_is_int(insn->type)) ||
               (kind == IR_C_UINT && insn->type == IR_T_I64);
-    if (ir_is_float(insn->type))
+    if (ir_is_float(insn->type) || ir_is_half(insn->type))
         ok = kind == IR_C_FLOAT;
     return want(v, ref, ok, "the constant is not of this type");
 }
@@ -180,8 +180,12 @@ check_convert(const struct ir_verify *v, ir_ref ref, ir_type from, ir_type to)
     case IR_UITOFP: ok = ir_is_int(from) && ir_is_float(to); break;
     case IR_FPTOSI_SAT:
     case IR_FPTOUI_SAT: ok = ir_is_float(from) && ir_is_int(to) && to != IR_T_I1; break;
-    case IR_FPEXT: ok = from == IR_T_F32 && to == IR_T_F64; break;
-    case IR_FPTRUNC: ok = from == IR_T_F64 && to == IR_T_F32; break;
+    case IR_FPEXT:
+        ok = (from == IR_T_F32 && to == IR_T_F64) || (ir_is_half(from) && to == IR_T_F32);
+        break;
+    case IR_FPTRUNC:
+        ok = ir_is_float(from) && (ir_is_half(to) || (to == IR_T_F32 && from != to));
+        break;
     case IR_BITCAST: ok = from_bits == to_bits && from_bits > 1; break;
     default: break;
     }
@@ -238,7 +242,6 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_FMUL:
     case IR_FDIV:
     case IR_FNEG:
-    case IR_FMA:
     case IR_FSQRT:
     case IR_FABS:
     case IR_FFLOOR:
@@ -247,6 +250,8 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_FRINT:
     case IR_FCOPYSIGN:
     case IR_FCMP: return want(v, ref, ir_is_float(a), "floats needed") && check_same(v, ref);
+    case IR_FMA:
+        return want(v, ref, ir_is_float(a) || ir_is_half(a), "floats needed") && check_same(v, ref);
     case IR_SELECT:
         return want(v, ref, a == IR_T_I1, "the condition is not of type i1") &&
                want(v, ref, arg_type(v, ref, 1) == type && arg_type(v, ref, 2) == type,

@@ -4,7 +4,7 @@
  * identity of their type, then NumPy's scalars by a table of their types, then every protocol for
  * arrays (foreign.c), then objects that are constants of the compilation. What is none of these gets a
  * message that names what to pass. Integers of any width are `int` from here on (uint64 excepted),
- * np.float64 is Python's float, np.float32 stays typed. */
+ * np.float64 is Python's float, float16, bfloat16 and float32 stay typed. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
@@ -78,25 +78,17 @@ static int
 arg_get_numpy(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
               PyObject *value, struct pm_arg *arg)
 {
-    struct pm_state *state = kernel->state;
-    pm_numpy_look(state);
-    ir_type scalar = IR_T_NONE;
-    for (uint32_t i = 0; i < state->n_numpy_types; i++)
-        if (Py_IS_TYPE(value, state->numpy_types[i].type))
-            scalar = state->numpy_types[i].scalar;
+    ir_type scalar = pm_numpy_scalar(kernel->state, Py_TYPE(value));
     if (scalar == IR_T_NONE)
         return 0;
     if (scalar == IR_T_BOOL) {
         arg_set_scalar(arg, IR_T_BOOL, PyObject_IsTrue(value) == 1);
-    } else if (scalar == IR_T_FLOAT32 || scalar == IR_T_FLOAT64) {
+    } else if (ir_scalar_row(scalar)->class == IR_CLASS_FLOAT) {
         double number = PyFloat_AsDouble(value);
-        float single = (float)number;
-        uint32_t bits;
-        memcpy(&bits, &single, sizeof bits);
-        if (scalar == IR_T_FLOAT32)
-            arg_set_scalar(arg, IR_T_FLOAT32, bits);
-        else
+        if (scalar == IR_T_FLOAT64)
             arg_set_double(arg, number);
+        else
+            arg_set_scalar(arg, scalar, pm_float_bits(scalar, number));
     } else {
         PyObject *whole = PyNumber_Index(value);
         bool ok = whole != NULL;

@@ -174,6 +174,10 @@ array_get_host_interface(PyObject *object, void *closure)
                         "this gpu array is in GPU memory; use copy_to_host()");
         return NULL;
     }
+    if (self->view.dtype == IR_T_BFLOAT16) { /* so that NumPy asks __array__ */
+        PyErr_SetString(PyExc_AttributeError, "NumPy has no bfloat16; use copy_to_host()");
+        return NULL;
+    }
     if (!pm_wait(self->state, self->dev, NULL))
         return NULL;
     return array_interface(self, 3);
@@ -203,6 +207,10 @@ array_get_buffer(PyObject *object, Py_buffer *buffer, int flags)
     if (rt_device_info(self->dev)->kind != RT_CPU) {
         PyErr_SetString(PyExc_BufferError, "a gpu array in GPU memory has no buffer on the host; "
                                            "use copy_to_host()");
+        return -1;
+    }
+    if (view->dtype == IR_T_BFLOAT16) {
+        PyErr_SetString(PyExc_BufferError, "bfloat16 has no buffer format; use copy_to_host()");
         return -1;
     }
     if (!array_has_order(view, flags)) {

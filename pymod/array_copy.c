@@ -161,7 +161,8 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
     return ok;
 }
 
-/* An uninitialised host array like this one: NumPy's, or without NumPy a memoryview. */
+/* An uninitialised host array like this one: NumPy's, or without NumPy a memoryview. Without ml_dtypes
+ * bfloat16 arrives as its bits, uint16. */
 static PyObject *
 copy_new_host(struct pm_array *self)
 {
@@ -170,9 +171,15 @@ copy_new_host(struct pm_array *self)
     PyObject *numpy = shape ? PyImport_ImportModule("numpy") : NULL;
     PyObject *host = NULL;
     if (numpy) {
-        host =
-            PyObject_CallMethod(numpy, "empty", "Oss", shape, ir_scalar_row(view->dtype)->typestr,
-                                view->layout == IR_LAYOUT_F ? "F" : "C");
+        PyObject *dtype = pm_dtype_object(self->state, view->dtype);
+        bool bits = dtype && Py_IS_TYPE(dtype, self->state->dtype_type);
+        if (bits)
+            host = PyObject_CallMethod(numpy, "empty", "Oss", shape, "<u2",
+                                       view->layout == IR_LAYOUT_F ? "F" : "C");
+        else if (dtype)
+            host = PyObject_CallMethod(numpy, "empty", "OOs", shape, dtype,
+                                       view->layout == IR_LAYOUT_F ? "F" : "C");
+        Py_XDECREF(dtype);
     } else if (shape && PyErr_ExceptionMatches(PyExc_ImportError)) {
         PyErr_Clear();
         PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)copy_size_B(view));
@@ -195,7 +202,8 @@ copy_check(struct pm_state *state, const char *what, const struct pm_view *array
     char message[400], shape[128], other_shape[128];
     pm_view_print_shape(array, shape);
     pm_view_print_shape(other, other_shape);
-    if (array->dtype == other->dtype && pm_view_same_shape(array, other))
+    bool bits = array->dtype == IR_T_BFLOAT16 && other->dtype == IR_T_UINT16;
+    if ((array->dtype == other->dtype || bits) && pm_view_same_shape(array, other))
         return true;
     PyOS_snprintf(message, sizeof message, "%s: the gpu array is %s %s, the other one %s %s", what,
                   ir_scalar_row(array->dtype)->name, shape, ir_scalar_row(other->dtype)->name,

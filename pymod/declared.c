@@ -7,16 +7,19 @@
 
 #include <string.h>
 
+/* Of a float. */
 static double
 declared_as_double(const struct pm_arg *arg)
 {
     double number;
     float single;
+    ir_type machine = ir_scalar_row(arg->type.dtype)->machine;
     switch (arg->type.dtype) {
+    case IR_T_FLOAT16:
+    case IR_T_BFLOAT16: return ir_half_value(machine, (uint16_t)arg->bits);
     case IR_T_FLOAT32: memcpy(&single, &arg->bits, sizeof single); return single;
     case IR_T_FLOAT: memcpy(&number, &arg->bits, sizeof number); return number;
-    case IR_T_UINT64: return (double)arg->bits;
-    default: return (double)(int64_t)arg->bits;
+    default: return 0;
     }
 }
 
@@ -58,13 +61,10 @@ static void
 declared_convert(struct pm_arg *arg, const struct ir_argtype *to)
 {
     if (to->kind == IR_ARG_SCALAR && ir_scalar_row(to->dtype)->class == IR_CLASS_FLOAT) {
-        double number = declared_as_double(arg);
-        float single = (float)number;
-        arg->bits = 0;
-        if (ir_scalar_row(to->dtype)->bits == 32)
-            memcpy(&arg->bits, &single, sizeof single);
+        if (ir_scalar_row(arg->type.dtype)->class == IR_CLASS_FLOAT)
+            arg->bits = pm_float_bits(to->dtype, declared_as_double(arg));
         else
-            memcpy(&arg->bits, &number, sizeof number);
+            arg->bits = pm_float_bits_of_int(to->dtype, arg->bits, arg->type.dtype == IR_T_UINT64);
     }
     const void *host = arg->type.host;
     arg->type = *to;

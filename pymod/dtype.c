@@ -20,10 +20,17 @@ dtype_is_element(ir_type scalar)
     return ir_type_is_scalar(scalar) && !ir_scalar_row(scalar)->weak;
 }
 
+/* The module that has the scalar type; NumPy has no bfloat16. */
+static PyObject *
+dtype_module(ir_type scalar)
+{
+    return PyImport_ImportModule(scalar == IR_T_BFLOAT16 ? "ml_dtypes" : "numpy");
+}
+
 static PyObject *
 numpy_name(const struct dtype *self)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *numpy = dtype_module(self->scalar);
     if (!numpy)
         return NULL;
     const char *name = ir_scalar_row(self->scalar)->name;
@@ -214,9 +221,50 @@ pm_dtype_object(struct pm_state *state, ir_type dtype)
         PyErr_Clear();
         return Py_NewRef(state->dtypes[dtype]);
     }
-    PyObject *object = PyObject_CallMethod(numpy, "dtype", "s", ir_scalar_row(dtype)->typestr);
+    PyObject *object;
+    if (dtype == IR_T_BFLOAT16) {
+        PyObject *name = numpy_name((struct dtype *)state->dtypes[dtype]);
+        object = name ? PyObject_CallMethod(numpy, "dtype", "O", name) : NULL;
+        Py_XDECREF(name);
+        if (!object && PyErr_ExceptionMatches(PyExc_ImportError)) {
+            PyErr_Clear();
+            object = Py_NewRef(state->dtypes[dtype]);
+        }
+    } else {
+        object = PyObject_CallMethod(numpy, "dtype", "s", ir_scalar_row(dtype)->typestr);
+    }
     Py_DECREF(numpy);
     return object;
+}
+
+static void
+numpy_add(struct pm_state *state, PyObject *type, ir_type scalar)
+{
+    if (state->n_numpy_types == PM_N_NUMPY_TYPES)
+        return;
+    state->numpy_types[state->n_numpy_types].type = (PyTypeObject *)Py_NewRef(type);
+    state->numpy_types[state->n_numpy_types++].scalar = scalar;
+}
+
+ir_type
+pm_numpy_scalar(struct pm_state *state, PyTypeObject *type)
+{
+    pm_numpy_look(state);
+    for (uint32_t i = 0; i < state->n_numpy_types; i++)
+        if (state->numpy_types[i].type == type)
+            return state->numpy_types[i].scalar;
+    if (!state->generic || !PyType_IsSubtype(type, state->generic))
+        return IR_T_NONE;
+    /* ml_dtypes may be imported later than NumPy, and is never imported here. */
+    PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
+    PyObject *ml_dtypes = PyDict_GetItemString(modules, "ml_dtypes");
+    PyObject *found = ml_dtypes ? PyObject_GetAttrString(ml_dtypes, "bfloat16") : NULL;
+    PyErr_Clear();
+    bool is_bfloat16 = found == (PyObject *)type;
+    Py_XDECREF(found);
+    if (is_bfloat16)
+        numpy_add(state, (PyObject *)type, IR_T_BFLOAT16);
+    return is_bfloat16 ? (ir_type)IR_T_BFLOAT16 : (ir_type)IR_T_NONE;
 }
 
 void
@@ -236,16 +284,14 @@ pm_numpy_look(struct pm_state *state)
     state->ndarray = (PyTypeObject *)ndarray;
     state->generic = (PyTypeObject *)generic;
     for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++) {
-        if (!dtype_is_element(scalar) || state->n_numpy_types == PM_N_NUMPY_TYPES - 2)
+        if (!dtype_is_element(scalar) || scalar == IR_T_BFLOAT16)
             continue;
         const char *name = scalar == IR_T_BOOL ? "bool_" : ir_scalar_row(scalar)->name;
         PyObject *type = PyObject_GetAttrString(numpy, name);
-        if (type) {
-            state->numpy_types[state->n_numpy_types].type = (PyTypeObject *)type;
-            state->numpy_types[state->n_numpy_types++].scalar = scalar;
-        } else {
-            PyErr_Clear();
-        }
+        if (type)
+            numpy_add(state, type, scalar);
+        PyErr_Clear();
+        Py_XDECREF(type);
     }
     /* The C types that have two names of one width on this platform. */
     static const struct {
@@ -254,12 +300,10 @@ pm_numpy_look(struct pm_state *state)
     } twins[] = {{"longlong", IR_T_INT64}, {"ulonglong", IR_T_UINT64}};
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
         PyObject *type = PyObject_GetAttrString(numpy, twins[i].name);
-        if (type) {
-            state->numpy_types[state->n_numpy_types].type = (PyTypeObject *)type;
-            state->numpy_types[state->n_numpy_types++].scalar = twins[i].scalar;
-        } else {
-            PyErr_Clear();
-        }
+        if (type)
+            numpy_add(state, type, twins[i].scalar);
+        PyErr_Clear();
+        Py_XDECREF(type);
     }
     state->numpy_known = true;
 }
@@ -279,7 +323,8 @@ pm_dtype_by_format(const char *format, Py_ssize_t itemsize)
     else if (c == 'L' || c == 'N')
         c = itemsize == 8 ? 'Q' : 'I';
     for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++)
-        if (dtype_is_element(scalar) && ir_scalar_row(scalar)->format[0] == c)
+        if (dtype_is_element(scalar) && scalar != IR_T_BFLOAT16 &&
+            ir_scalar_row(scalar)->format[0] == c)
             return pm_dtype_size_B(scalar) == itemsize ? scalar : IR_T_NONE;
     return IR_T_NONE;
 }
@@ -345,7 +390,7 @@ pm_dtype_parse(struct pm_state *state, PyObject *object, ir_type *dtype_out)
     PyOS_snprintf(
         message, sizeof message,
         "%.60s is no dtype of a gpu array; there are bool_, int8 to int64, uint8 to uint64, "
-        "float32 and float64, in the machine's byte order",
+        "float16, bfloat16, float32 and float64, in the machine's byte order",
         text ? text : "this");
     PyErr_Clear();
     pm_fail(state, BAD_ARRAY, message);
@@ -368,6 +413,32 @@ dtype_saturate(const struct ir_scalar_row *row, double value)
     return is_unsigned ? (int64_t)(uint64_t)value : (int64_t)value;
 }
 
+uint64_t
+pm_float_bits(ir_type dtype, double value)
+{
+    ir_type machine = ir_scalar_row(dtype)->machine;
+    uint64_t bits = 0;
+    float single = (float)value;
+    if (ir_is_half(machine))
+        bits = ir_half_of(machine, value);
+    else if (machine == IR_T_F32)
+        memcpy(&bits, &single, sizeof single);
+    else
+        memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+/* Beyond 2^53, where a double may round, the last twelve bits become one that says whether they were
+ * 0: narrower floats round that as they round the integer. */
+uint64_t
+pm_float_bits_of_int(ir_type dtype, uint64_t value, bool is_unsigned)
+{
+    uint64_t limit = (uint64_t)1 << 53, shifted = is_unsigned ? value : value + limit;
+    if (ir_scalar_row(dtype)->bits < 64 && shifted >= (is_unsigned ? limit : 2 * limit))
+        value = (value & ~(uint64_t)0xfff) | (value & 0xfff ? 0x800 : 0);
+    return pm_float_bits(dtype, is_unsigned ? (double)value : (double)(int64_t)value);
+}
+
 /* Converts as a store in a kernel: ints keep their low bits, floats saturate. */
 bool
 pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, void *out)
@@ -376,11 +447,18 @@ pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, v
     const struct ir_scalar_row *row = ir_scalar_row(dtype);
     memset(out, 0, 8);
     if (row->class == IR_CLASS_FLOAT) {
-        double number = PyFloat_AsDouble(value);
-        if (number == -1.0 && PyErr_Occurred())
-            return false;
-        float single = (float)number;
-        memcpy(out, row->bits == 32 ? (void *)&single : (void *)&number, row->bits / 8u);
+        int overflow = -1;
+        int64_t whole = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
+        uint64_t bits;
+        if (overflow == 0) {
+            bits = pm_float_bits_of_int(dtype, (uint64_t)whole, false);
+        } else {
+            double number = PyFloat_AsDouble(value);
+            if (number == -1.0 && PyErr_Occurred())
+                return false;
+            bits = pm_float_bits(dtype, number);
+        }
+        memcpy(out, &bits, row->bits / 8u);
         return true;
     }
     if (row->class == IR_CLASS_BOOL) {

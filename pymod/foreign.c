@@ -30,7 +30,8 @@ foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, c
     PyOS_snprintf(
         reason, sizeof reason,
         "elements of type '%.60s' are not supported; there are bool, int8 to int64, uint8 to "
-        "uint64, float32 and float64 in the machine's byte order (write x.astype(...))",
+        "uint64, float16, bfloat16, float32 and float64 in the machine's byte order (write "
+        "x.astype(...))",
         name ? name : given);
     PyErr_Clear();
     Py_XDECREF(text);
@@ -77,32 +78,6 @@ pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *f
         return foreign_fail(state, what,
                             "its elements are not aligned to their size; write x.copy()");
     return 1;
-}
-
-static int
-foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
-                  struct pm_foreign *foreign)
-{
-    Py_buffer *buffer = &foreign->buffer;
-    if (PyObject_GetBuffer(object, buffer, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0)
-        return foreign_fail_dtype(state, object, what, "?");
-    foreign->has_buffer = true;
-    foreign->on_host = true;
-    foreign->view.dtype = (uint8_t)pm_dtype_by_format(buffer->format, buffer->itemsize);
-    if (foreign->view.dtype == IR_T_NONE)
-        return foreign_fail_dtype(state, object, what, buffer->format);
-    if (buffer->ndim > IR_MAX_RANK)
-        return foreign_fail(state, what, "arrays have at most 8 dimensions");
-    foreign->view.data = (uint64_t)(uintptr_t)buffer->buf;
-    foreign->view.read_only = buffer->readonly;
-    foreign->view.rank = (uint8_t)buffer->ndim;
-    for (int i = 0; i < buffer->ndim; i++) {
-        foreign->view.shape[i] = buffer->shape[i];
-        foreign->view.strides[i] = buffer->strides ? buffer->strides[i] : 0;
-    }
-    if (!buffer->strides && !pm_view_contiguous(&foreign->view, false))
-        return foreign_fail(state, what, "its shape is too large");
-    return pm_foreign_finish(state, what, foreign);
 }
 
 static bool
@@ -172,6 +147,47 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
     if (PyErr_Occurred())
         return -1;
     foreign->owner = Py_NewRef(object);
+    return pm_foreign_finish(state, what, foreign);
+}
+
+/* NumPy's arrays give no buffer for the dtypes of other packages, such as bfloat16. */
+static int
+foreign_by_text(struct pm_state *state, PyObject *object, const char *what,
+                struct pm_foreign *foreign)
+{
+    PyErr_Clear();
+    PyObject *dict = PyObject_GetAttr(object, state->s_array_interface);
+    if (!dict)
+        return foreign_fail_dtype(state, object, what, "?");
+    foreign->on_host = true;
+    int found = foreign_by_interface(state, object, dict, what, foreign);
+    Py_DECREF(dict);
+    return found;
+}
+
+static int
+foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
+                  struct pm_foreign *foreign)
+{
+    Py_buffer *buffer = &foreign->buffer;
+    if (PyObject_GetBuffer(object, buffer, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0)
+        return foreign_by_text(state, object, what, foreign);
+    foreign->has_buffer = true;
+    foreign->on_host = true;
+    foreign->view.dtype = (uint8_t)pm_dtype_by_format(buffer->format, buffer->itemsize);
+    if (foreign->view.dtype == IR_T_NONE)
+        return foreign_fail_dtype(state, object, what, buffer->format);
+    if (buffer->ndim > IR_MAX_RANK)
+        return foreign_fail(state, what, "arrays have at most 8 dimensions");
+    foreign->view.data = (uint64_t)(uintptr_t)buffer->buf;
+    foreign->view.read_only = buffer->readonly;
+    foreign->view.rank = (uint8_t)buffer->ndim;
+    for (int i = 0; i < buffer->ndim; i++) {
+        foreign->view.shape[i] = buffer->shape[i];
+        foreign->view.strides[i] = buffer->strides ? buffer->strides[i] : 0;
+    }
+    if (!buffer->strides && !pm_view_contiguous(&foreign->view, false))
+        return foreign_fail(state, what, "its shape is too large");
     return pm_foreign_finish(state, what, foreign);
 }
 

@@ -18,7 +18,7 @@
 #include "ir/ir.h"
 #include "runtime/rt.h"
 
-#define PM_N_NUMPY_TYPES 16
+#define PM_N_NUMPY_TYPES 24
 #define PM_N_LAUNCHERS 16
 #define PM_N_READINGS 4
 #define PM_N_INLINE_ARGS 16
@@ -126,6 +126,11 @@ bool pm_dtypes_init(struct pm_state *state, PyObject *module);
 PyObject *pm_dtype_object(struct pm_state *state, ir_type dtype);
 /* Fills the table of NumPy's types if numpy has been imported by now. */
 void pm_numpy_look(struct pm_state *state);
+/* The scalar of a class of NumPy's or of ml_dtypes.bfloat16; IR_T_NONE for others. */
+ir_type pm_numpy_scalar(struct pm_state *state, PyTypeObject *type);
+/* The element's bits of a float dtype, rounded once. */
+uint64_t pm_float_bits(ir_type dtype, double value);
+uint64_t pm_float_bits_of_int(ir_type dtype, uint64_t value, bool is_unsigned);
 static inline uint32_t
 pm_dtype_size_B(ir_type dtype)
 {

@@ -40,6 +40,8 @@ as_signed(ir_type type, uint64_t bits)
 double
 interp_to_double(ir_type type, uint64_t bits)
 {
+    if (ir_is_half(type))
+        return ir_half_value(type, (uint16_t)bits);
     if (type == IR_T_F32) {
         float f;
         uint32_t low = (uint32_t)bits;
@@ -56,6 +58,8 @@ uint64_t
 interp_from_double(ir_type type, double value)
 {
     uint64_t bits = 0;
+    if (ir_is_half(type))
+        return ir_half_of(type, value);
     if (type == IR_T_F32) {
         float f = (float)value;
         uint32_t low;
@@ -196,7 +200,7 @@ run_convert(enum ir_op op, ir_type from, ir_type to, uint64_t a)
         return to == IR_T_F32 ? interp_from_double(to, (float)(long double)a)
                               : interp_from_double(to, (double)(long double)a);
     case IR_FPEXT: return interp_from_double(to, interp_to_double(from, a));
-    case IR_FPTRUNC: return interp_from_double(to, (float)interp_to_double(from, a));
+    case IR_FPTRUNC: return interp_from_double(to, interp_to_double(from, a));
     case IR_BITCAST: return a;
     default: break;
     }
@@ -260,7 +264,7 @@ static uint64_t
 run_const(const struct ir_module *module, const struct ir_insn *insn)
 {
     const struct ir_const_info *info = ir_const_info(module, insn->imm);
-    if (insn->type == IR_T_F32 || insn->type == IR_T_F64)
+    if (insn->type >= IR_T_F16 && insn->type <= IR_T_F64)
         return interp_from_double(insn->type, info->f);
     return cut(insn->type, info->u);
 }
@@ -311,6 +315,8 @@ run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64
     }
     if (insn->op >= IR_SEXT && insn->op <= IR_BITCAST)
         return run_convert((enum ir_op)insn->op, from, insn->type, a[0]);
+    if (ir_is_half(from) && insn->op == IR_FMA)
+        return ir_half_fma(from, (uint16_t)a[0], (uint16_t)a[1], (uint16_t)a[2]);
     if (from == IR_T_F32 || from == IR_T_F64)
         return run_float((enum ir_op)insn->op, from, a, in);
     return run_int((enum ir_op)insn->op, from, a[0], a[1], in);

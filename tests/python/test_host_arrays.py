@@ -76,7 +76,8 @@ def test_fortran_order_is_kept(memory):
     [(gpu.float32, "float32"), (np.float32, "float32"), (np.dtype("f4"), "float32"), ("f4", None),
      ("<f4", "float32"), (float, "float64"), (int, "int64"), (bool, "bool"), (None, "float64"),
      (gpu.bool_, "bool"), (np.bool_, "bool"), (np.dtype(bool), "bool"), (np.intp, "int64"),
-     (">f4", None), (np.float16, None), ("complex64", None), (str, None), (3, None)],
+     (">f4", None), (np.float16, "float16"), ("<f2", "float16"), (gpu.bfloat16, "bfloat16"),
+         (np.longdouble, None), ("complex64", None), (str, None), (3, None)],
 )  # fmt: skip
 def test_dtypes(dtype, name):
     if name is None:
@@ -353,7 +354,7 @@ def test_bytes_and_the_like(memory):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"typestr": "<f2"}, "not supported"),
+        ({"typestr": "<f16"}, "not supported"),
         ({"shape": [3]}, "bad shape"),
         ({"strides": (4, 4)}, "bad strides"),
         ({"data": None}, "lacks"),

@@ -93,7 +93,7 @@ def test_arguments_of_the_host(value):
     assert "x" in str(caught.value)
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "float16", "U3", "datetime64[s]", "object", ">f4"])
+@pytest.mark.parametrize("dtype", ["complex128", "longdouble", "U3", "datetime64[s]", "object", ">f4"])
 def test_arrays_of_other_dtypes(dtype):
     with pytest.raises(TypeError) as caught:
         add[1, 32](3, np.zeros(3, dtype))
