@@ -342,6 +342,18 @@ build_swap(struct build *b, uint32_t n)
     fe_ssa_write(&b->ssa, b->block, build_slot(b, b->depth - n), top);
 }
 
+/* str, repr and ascii of a value. */
+static void
+build_convert(struct build *b, uint32_t n)
+{
+    static const uint8_t how[] = {IR_TEXT_FORMAT, IR_TEXT_STR, IR_TEXT_REPR, IR_TEXT_ASCII};
+    if (!n) {
+        build_fail(b, "conversion 0");
+        return;
+    }
+    build_operation(b, IR_TEXT, how[n], 1);
+}
+
 static void
 build_null(struct build *b)
 {
@@ -431,6 +443,12 @@ build_insn(struct build *b, const struct fe_insn *insn)
         build_push(b, build_add(b, IR_TUPLE, 0, n, args));
         return;
     }
+    case FE_OP_CONVERT: build_convert(b, n); return;
+    case FE_OP_FORMAT_PLAIN:
+        build_push(b, build_const(b, ir_const_str(b->module, "", 0)));
+        /* fallthrough */
+    case FE_OP_FORMAT: build_operation(b, IR_TEXT, IR_TEXT_FORMAT, 2); return;
+    case FE_OP_JOIN: build_operation(b, IR_TEXT, IR_TEXT_JOIN, n); return;
     case FE_OP_SLICE: build_slice(b, n); return;
     case FE_OP_UNPACK: build_unpack(b, IR_UNPACK, n, n); return;
     case FE_OP_UNPACK_EX: build_unpack(b, IR_UNPACK_EX, n, (n & 255) + 1 + (n >> 8)); return;
@@ -473,11 +491,7 @@ build_block(struct build *b, uint32_t number)
     b->depth = b->depth_in[number] - 1;
     b->assigned = b->assigned_in[number];
     b->kw_names = 0;
-    bool is_raise = block->end == FE_END_BAD && (block->construct == FE_CONSTRUCT_RAISE ||
-                                                 block->construct == FE_CONSTRUCT_ASSERT);
-    uint32_t end = block->end == FE_END_FALL ? block->last + 1
-                   : is_raise                ? block->first
-                                             : block->last;
+    uint32_t end = block->end == FE_END_FALL ? block->last + 1 : block->last;
     for (uint32_t i = block->first; i < end && !b->failed; i++) {
         build_at(b, b->insns->data[i].unit);
         build_insn(b, &b->insns->data[i]);

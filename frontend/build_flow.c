@@ -136,6 +136,30 @@ flow_if(struct build *b, const struct fe_block *block, const struct fe_insn *ins
         fe_ssa_edge(&b->ssa, target);
 }
 
+/* A cause is for tracebacks of handlers, of which a kernel has none. */
+static void
+flow_raise(struct build *b, const struct fe_insn *insn)
+{
+    ir_ref cause = insn->arg == 2 ? build_pop(b) : 0;
+    ir_ref exception = build_device(b, build_pop(b));
+    if (b->failed)
+        return;
+    if (b->null && (exception == b->null || cause == b->null)) {
+        build_fail(b, "a missing value is raised");
+        return;
+    }
+    if (cause) {
+        const struct ir_insn *from = ir_insn(b->func, cause);
+        if (from->op != IR_CONST || ir_const_info(b->module, from->imm)->kind != IR_C_NONE) {
+            build_err(b, SP_E_NYI_CONSTRUCT, fe_construct_hint(FE_CONSTRUCT_CAUSE),
+                      fe_construct_text(FE_CONSTRUCT_CAUSE));
+            ir_unreachable(b->func, b->block);
+            return;
+        }
+    }
+    build_add(b, IR_THROW, 0, 1, &exception);
+}
+
 void
 build_end(struct build *b, const struct fe_block *block)
 {
@@ -161,6 +185,7 @@ build_end(struct build *b, const struct fe_block *block)
             ir_ret(b->func, b->block, 1, &value);
         return;
     }
+    case FE_END_RAISE: flow_raise(b, insn); return;
     case FE_END_BAD:
         build_err(b, SP_E_NYI_CONSTRUCT, fe_construct_hint(block->construct),
                   fe_construct_text(block->construct));

@@ -102,6 +102,10 @@ build_common(struct build *b, enum fe_common common)
     case FE_COMMON_MINUS_ONE: return build_const(b, ir_const_int(b->module, -1));
     default: break;
     }
+    if (common == FE_COMMON_ASSERTION_ERROR || common == FE_COMMON_NOT_IMPLEMENTED_ERROR) {
+        struct ir_const_info info = {.kind = IR_C_EXCEPTION, .str = names[common]};
+        return build_const(b, ir_const_intern(b->module, &info));
+    }
     if (common >= FE_N_COMMON || !names[common]) {
         build_fail(b, "common constant %d", (int)common);
         return 0;

@@ -58,7 +58,6 @@ cfg_end_bad(struct fe_block *block, uint32_t at, enum fe_construct construct)
 static bool
 cfg_scan(struct cfg *c, struct fe_block *block)
 {
-    bool has_assertion_error = false;
     for (uint32_t i = block->first;; i++) {
         if (i == c->insns->len)
             return fe_bad_code(c->code, c->insns->data[i - 1].unit, c->diag,
@@ -77,10 +76,12 @@ cfg_scan(struct cfg *c, struct fe_block *block)
             return true;
         }
         switch ((enum fe_op)insn->op) {
-        case FE_OP_COMMON: has_assertion_error |= insn->arg == FE_COMMON_ASSERTION_ERROR; break;
         case FE_OP_BAD: cfg_end_bad(block, i, (enum fe_construct)insn->arg); return true;
         case FE_OP_RAISE:
-            cfg_end_bad(block, i, has_assertion_error ? FE_CONSTRUCT_ASSERT : FE_CONSTRUCT_RAISE);
+            if (!insn->arg)
+                cfg_end_bad(block, i, FE_CONSTRUCT_RERAISE);
+            else
+                block->end = FE_END_RAISE;
             return true;
         case FE_OP_RETURN: block->end = FE_END_RETURN; return true;
         case FE_OP_JUMP:

@@ -88,6 +88,7 @@ enum fe_end {
     FE_END_JUMP, /* JUMP */
     FE_END_IF,   /* IF_*, FOR, FOR_POP: succ[0] is the next instruction, succ[1] the target */
     FE_END_RETURN,
+    FE_END_RAISE,
     FE_END_BAD, /* a construct that kernels may not use; `construct` */
 };
 

@@ -101,6 +101,7 @@ decode_check_operand(struct decode *d, const struct fe_insn *insn)
                          : insn->op == FE_OP_IS        ? 2
                          : insn->op == FE_OP_IN        ? 2
                          : insn->op == FE_OP_RAISE     ? 3
+                         : insn->op == FE_OP_CONVERT   ? 4
                          : insn->op == FE_OP_UNPACK_EX ? FE_MAX_STACK << 8
                                                        : UINT32_MAX;
         return arg < limit ||
@@ -200,6 +201,16 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
                           : arg == 2 ? FE_CONSTRUCT_IMPORT
                           : arg == 1 ? FE_CONSTRUCT_SCOPE
                                      : FE_CONSTRUCT_TYPE);
+    case FE_RULE_FORMAT: /* bits 0 and 1: a conversion; bit 2: the specification lies above the value */
+        if (arg > 7)
+            break;
+        if (arg & 4)
+            return (!(arg & 3) || (decode_put(d, unit, FE_OP_SWAP, 2) &&
+                                   decode_put(d, unit, FE_OP_CONVERT, arg & 3) &&
+                                   decode_put(d, unit, FE_OP_SWAP, 2))) &&
+                   decode_put(d, unit, op, 0);
+        return (!arg || decode_put(d, unit, FE_OP_CONVERT, arg)) &&
+               decode_put(d, unit, FE_OP_FORMAT_PLAIN, 0);
     case FE_RULE_ITER_PAIR: return decode_put(d, unit, op, 0) && decode_put(d, unit, FE_OP_INT, 0);
     case FE_RULE_RETURN_CONST:
         return decode_put(d, unit, FE_OP_CONST, arg) && decode_put(d, unit, op, 0);

@@ -35,6 +35,10 @@ hash_const(struct sp_hash *hash, const struct ir_const_info *info)
         sp_hash_add_u64(hash, info->len);
         sp_hash_add(hash, info->str, info->len);
         return;
+    case IR_C_EXCEPTION:
+        sp_hash_add_u64(hash, info->len);
+        sp_hash_add_text(hash, info->str);
+        return;
     case IR_C_BIG:
     case IR_C_NAMESPACE: sp_hash_add_text(hash, info->str); return;
     case IR_C_TUPLE:

@@ -49,7 +49,8 @@ print_end(const struct fe_block *block, struct sp_str *out)
     case FE_END_IF:
         sp_str_printf(out, "    -> b%u, target b%u\n", block->succ[0], block->succ[1]);
         return;
-    case FE_END_RETURN: return;
+    case FE_END_RETURN:
+    case FE_END_RAISE: return;
     case FE_END_BAD:
         sp_str_printf(out, "    error: %s\n", fe_construct_text(block->construct));
         return;

@@ -264,6 +264,11 @@ value_parse(struct value *v, ir_const *out)
     }
     if (!strcmp(kind, "object"))
         return value_object(v, value_word(v), out);
+    if (!strcmp(kind, "exception")) {
+        struct ir_const_info info = {.kind = IR_C_EXCEPTION, .str = value_word(v)};
+        *out = ir_const_intern(v->module, &info);
+        return true;
+    }
     if (!strcmp(kind, "path"))
         return fe_path_const(v->module, value_word(v), out);
     const struct fe_fixture_function *function =

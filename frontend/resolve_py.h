@@ -18,6 +18,8 @@ struct fe_interp {
     PyObject *function_type, *code_type;
     PyObject *type_dict, *type_mro, *type_module; /* descriptors of `type` */
     PyObject *object_getattribute;
+    PyObject *exceptions;        /* list of weak references to classes; by number - 1; may be NULL */
+    PyObject *exception_numbers; /* dict: address of a class -> its number; may be NULL */
     /* exported by CPython but outside the limited API; NULL where they are missing */
     PyObject *(*get_part[3])(PyObject *function); /* code, defaults, keyword defaults; borrowed */
     PyObject *(*cell_get)(PyObject *cell);
@@ -69,6 +71,10 @@ const char *py_text(struct sp_arena *arena, PyObject *str);
 /* What the object is in a kernel; at worst a HOST constant. */
 ir_const py_const(struct fe_reader *reader, PyObject *object);
 const char *py_type_name(struct sp_arena *arena, PyObject *object);
+
+/* resolve_py_raise.c */
+/* False and untouched if the object is no exception class. */
+bool py_exception(struct fe_reader *reader, PyObject *object, ir_const *out);
 
 /* resolve_py_attr.c */
 bool py_attribute(struct fe_reader *reader, const struct fe_found *object, const char *name,

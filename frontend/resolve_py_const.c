@@ -326,7 +326,8 @@ const_of(struct fe_reader *reader, PyObject *object, int depth)
         return out;
     if ((PyObject *)Py_TYPE(object) == interp->function_type)
         return ir_const_simple(reader->module, IR_C_FUNC, reader->resolver->add(reader, object));
-    if (const_namespace(reader, object, &out) || const_builtin(reader, object, &out))
+    if (const_namespace(reader, object, &out) || const_builtin(reader, object, &out) ||
+        py_exception(reader, object, &out))
         return out;
     return const_host(reader, object);
 }

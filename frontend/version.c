@@ -41,6 +41,7 @@ fe_construct_hint(enum fe_construct construct)
 #define VALUE_ARG(value) 0
 #define VALUE_VALUE(value) (value)
 #define VALUE_SHIFT(value) (value)
+#define VALUE_FORMAT(value) (value)
 #define VALUE_FORWARD(value) (value)
 #define VALUE_BACKWARD(value) (value)
 #define VALUE_EXTENDED(value) 0

@@ -30,6 +30,7 @@ enum fe_rule {
     FE_RULE_FUNCTION,
     FE_RULE_LIST,
     FE_RULE_MAP,
+    FE_RULE_FORMAT,
     FE_RULE_NYI
 };
 

@@ -200,6 +200,7 @@ infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     switch ((enum ir_const_kind)object->kind) {
     case IR_C_FUNC: return call_function(in, instance, ref, in->module->funcs.data[object->u], out);
     case IR_C_INTRIN: return infer_rule_intrin(in, instance, ref, (enum ir_intrin)object->u, out);
+    case IR_C_EXCEPTION: return infer_rule_exception(in, instance, ref, callee.constant, out);
     case IR_C_DTYPE: return infer_rule_cast(in, instance, ref, object->scalar, out);
     default: return call_fail(in, instance, ref, callee.type);
     }

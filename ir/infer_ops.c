@@ -152,6 +152,8 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
     struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
     if (!infer_known(a.type) || !infer_known(b.type))
         return true;
+    if (op == IR_BIN_MOD && infer_is_text(in, a.type))
+        return infer_rule_text(in, instance, ref, IR_TEXT_PERCENT, out);
     if (!ir_type_is_scalar(a.type) || !ir_type_is_scalar(b.type))
         return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
     int64_t exponent;
@@ -408,6 +410,9 @@ infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
     case IR_UN: return rule_un(in, instance, ref, out);
     case IR_CMP: return rule_cmp(in, instance, ref, out);
     case IR_IS: return rule_is(in, instance, ref, out);
+    case IR_TEXT: return infer_rule_text(in, instance, ref, (enum ir_recipe)insn->imm, out);
+    case IR_THROW: return infer_rule_throw(in, instance, ref);
+    case IR_BOUND: *out = infer_operand(instance, ref, 0); return true;
     case IR_BR:
     case IR_TRUTH: return rule_truth(in, instance, ref, out);
     case IR_ATTR: return infer_rule_attr(in, instance, ref, out);

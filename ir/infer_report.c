@@ -213,6 +213,13 @@ report_missing(struct infer *in, struct ir_instance *instance)
             !sp_bits_has(&instance->live_blocks, insn->block))
             continue;
         uint32_t callee = instance->callees[ref];
+        struct sp_bits seen;
+        sp_bits_init(&seen, in->ctx->arena, in->typed->instances.len);
+        bool waits = false;
+        for (uint32_t i = 0; i < insn->n_args && !waits; i++)
+            waits = !infer_known(infer_operand(instance, ref, i).type);
+        if (waits || (callee && infer_may_throw(in, in->typed->instances.data[callee - 1], &seen)))
+            continue; /* what comes before it always raises, or it does */
         if (callee) {
             const char *name = in->typed->instances.data[callee - 1]->func->name;
             INFER_FAIL(in, instance, ref, NEVER_RETURNS, name);

@@ -90,6 +90,15 @@ bool infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
 bool infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
 bool infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* infer_raise.c */
+bool infer_is_text(const struct infer *in, ir_type type);
+bool infer_rule_text(struct infer *in, struct ir_instance *instance, ir_ref ref, enum ir_recipe how,
+                     struct ir_cell *out);
+bool infer_rule_exception(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                          ir_const class, struct ir_cell *out);
+bool infer_rule_throw(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* Whether running the instance may raise; `seen`: instances that were looked at. */
+bool infer_may_throw(struct infer *in, const struct ir_instance *instance, struct sp_bits *seen);
 /* Checks that `index` can index an array of this type; `ref` is the place. */
 bool infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                        ir_type index);

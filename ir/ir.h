@@ -102,6 +102,10 @@ enum ir_binop {
 #define IR_INPLACE 0x100u
 enum ir_unop { IR_UN_NEG, IR_UN_POS, IR_UN_INVERT, IR_UN_NOT, IR_N_UNOPS };
 enum ir_cmpop { IR_CMP_LT, IR_CMP_LE, IR_CMP_EQ, IR_CMP_NE, IR_CMP_GT, IR_CMP_GE, IR_N_CMPOPS };
+/* What a text is made of: the INT constant of a RECIPE type. An exception has its class there. */
+enum ir_recipe {
+    IR_TEXT_FORMAT, IR_TEXT_STR, IR_TEXT_REPR, IR_TEXT_ASCII, IR_TEXT_JOIN, IR_TEXT_PERCENT, IR_N_TEXTS
+};
 enum ir_icmp {
     IR_ICMP_EQ, IR_ICMP_NE, IR_ICMP_SLT, IR_ICMP_SLE, IR_ICMP_SGT, IR_ICMP_SGE,
     IR_ICMP_ULT, IR_ICMP_ULE, IR_ICMP_UGT, IR_ICMP_UGE, IR_N_ICMPS
@@ -116,6 +120,7 @@ enum ir_atomic { IR_ATOMIC_ADD, IR_ATOMIC_FADD, IR_N_ATOMICS };
 const char *ir_binop_text(enum ir_binop op);
 const char *ir_unop_text(enum ir_unop op);
 const char *ir_cmpop_text(enum ir_cmpop op);
+const char *ir_recipe_name(enum ir_recipe text); /* "format", ... */
 /* "eq", "slt", ...: as in IR text */
 const char *ir_icmp_name(enum ir_icmp op);
 const char *ir_fcmp_name(enum ir_fcmp op);
@@ -168,6 +173,7 @@ enum ir_kind {
     IR_KIND_OBJECT, /* object: a compile-time value; None, functions, dtypes, modules, strings, ... */
     IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known */
     IR_KIND_ITER, /* iterator state over elems[0] */
+    IR_KIND_RECIPE, /* a text or an exception that the host makes of elems; object: how, see below */
 };
 /* From the strongest to the weakest knowledge. */
 enum ir_layout { IR_LAYOUT_C, IR_LAYOUT_F, IR_LAYOUT_ANY };
@@ -208,6 +214,7 @@ enum ir_const_kind {
     IR_C_NAMESPACE, /* str: a path with intrinsics below it ("gpu", "gpu.threadIdx", "math") */
     IR_C_DTYPE,  /* scalar: int, float, bool, float32, np.float32, ... called as a cast */
     IR_C_HOST,   /* host: an object only Python understands; str: its type's name; asked by questions */
+    IR_C_EXCEPTION, /* str: qualified name of an exception class; len: its number among the program's, 0: builtin */
 };
 
 struct ir_const_info {

@@ -68,6 +68,23 @@ lower_call_function(struct lower *l, ir_ref py, const struct ir_instance *callee
     return (struct lower_value){callee->result.type, target->n_results, parts};
 }
 
+/* The operands from number `first` on as the elements of the result: a tuple, or a recipe. */
+static struct lower_value
+lower_elements(struct lower *l, ir_ref py, uint32_t first)
+{
+    ir_type type = l->inst->cells[py].type;
+    const struct ir_type_info *info = lower_info(l, type);
+    uint32_t n = lower_n_parts(l, type), at = 0;
+    ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
+    for (uint32_t i = 0; i < info->n_elems; i++) {
+        struct lower_value elem =
+            lower_convert(l, lower_get(l, ir_arg(l->from, py, first + i)), info->elems[i]);
+        for (uint32_t k = 0; k < elem.n; k++)
+            parts[at++] = elem.parts[k];
+    }
+    return (struct lower_value){type, n, parts};
+}
+
 static struct lower_value
 lower_call(struct lower *l, ir_ref py)
 {
@@ -81,27 +98,13 @@ lower_call(struct lower *l, ir_ref py)
     const struct ir_const_info *what = ir_const_info(l->py, info->object);
     if (what->kind == IR_C_INTRIN)
         return lower_intrin(l, py, (enum ir_intrin)what->u);
+    if (what->kind == IR_C_EXCEPTION)
+        return lower_elements(l, py, 1);
     assert(what->kind == IR_C_DTYPE && "functions, intrinsics and casts are called");
     return lower_convert(l, lower_get(l, lower_arg(l, py, 0)), type);
 }
 
 /* ---- Instructions ---- */
-
-static struct lower_value
-lower_tuple(struct lower *l, ir_ref py)
-{
-    ir_type type = l->inst->cells[py].type;
-    const struct ir_type_info *info = lower_info(l, type);
-    uint32_t n = lower_n_parts(l, type), at = 0;
-    ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
-    for (uint32_t i = 0; i < info->n_elems; i++) {
-        struct lower_value elem =
-            lower_convert(l, lower_get(l, ir_arg(l->from, py, i)), info->elems[i]);
-        for (uint32_t k = 0; k < elem.n; k++)
-            parts[at++] = elem.parts[k];
-    }
-    return (struct lower_value){type, n, parts};
-}
 
 static struct lower_value
 lower_const(struct lower *l, ir_ref py)
@@ -132,7 +135,9 @@ lower_value_of(struct lower *l, ir_ref py)
     case IR_TRUTH: return lower_scalar(l, IR_T_BOOL, lower_truth(l, lower_get(l, first)));
     case IR_ATTR: return lower_attr(l, py);
     case IR_ITEM: return lower_item(l, py);
-    case IR_TUPLE: return lower_tuple(l, py);
+    case IR_TUPLE: return lower_elements(l, py, 0);
+    case IR_TEXT: return lower_elements(l, py, 0);
+    case IR_BOUND:
     case IR_UNPACK: return lower_get(l, first);
     case IR_UNPACK_EX: return lower_convert(l, lower_get(l, first), l->inst->cells[py].type);
     case IR_ELEM: return lower_elem(l, lower_get(l, first), insn->imm);
@@ -316,6 +321,13 @@ lower_terminator(struct lower *l, uint32_t b, const struct lower_span *spans,
             ir_unreachable(l->func, l->block);
         else
             lower_return(l, end);
+        return;
+    }
+    if (ir_insn(l->from, end)->op == IR_THROW) {
+        if (lower_is_unreachable(l, end))
+            ir_unreachable(l->func, l->block);
+        else
+            lower_throw(l, end);
         return;
     }
     bool goes[2] = {lower_has_edge(l, b, 0), lower_has_edge(l, b, 1)};

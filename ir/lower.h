@@ -194,6 +194,20 @@ lower_n_args(const struct lower *l, ir_ref py)
     return ir_insn(l->from, py)->n_args - 1u;
 }
 
+/* ---- lower_fault.c: what a running kernel raises ---- */
+
+/* A new site at the place of `py`; `text` as lower_fault.c's head says, or a name. */
+uint32_t lower_site(struct lower *l, ir_ref py, enum sp_error code, const char *text,
+                    uint32_t n_values);
+/* Ends the thread unless `fits`; code goes on where it does. The values are i64. */
+void lower_raise_unless(struct lower *l, ir_ref fits, uint32_t site, uint32_t n,
+                        const ir_ref *values);
+/* A scalar as the 64 bits that a record keeps. */
+ir_ref lower_fault_value(struct lower *l, ir_ref part, ir_type type);
+/* The name that the source gives the value, or "". */
+const char *lower_source_name(const struct lower *l, ir_ref py);
+void lower_throw(struct lower *l, ir_ref py);
+
 /* ---- lower_cycle.c ---- */
 
 /* Per instance: whether it may come to call itself, or lies between such. */

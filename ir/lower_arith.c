@@ -324,6 +324,8 @@ lower_bin(struct lower *l, ir_ref py)
     enum ir_binop op = (enum ir_binop)(ir_operation_imm(l->inst, py) & 0xff);
     ir_ref a_py = ir_operand(l->inst, py, 0), b_py = ir_operand(l->inst, py, 1);
     struct lower_value a_value = lower_get(l, a_py), b_value = lower_get(l, b_py);
+    if (lower_info(l, l->inst->cells[py].type)->kind == IR_KIND_RECIPE)
+        return arith_concat(l, a_value, b_value, l->inst->cells[py].type);
     if (!ir_type_is_scalar(l->inst->cells[py].type)) {
         assert(op == IR_BIN_ADD && "of tuples only the sum");
         return arith_concat(l, a_value, b_value, l->inst->cells[py].type);

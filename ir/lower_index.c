@@ -60,35 +60,6 @@ lower_strides(struct lower *l, struct lower_value array, ir_ref *strides_out)
 
 /* ---- Bounds ---- */
 
-/* The name that the source gives the value, or "". */
-static const char *
-index_name(struct lower *l, ir_ref py)
-{
-    const struct ir_insn *insn = ir_insn(l->from, py);
-    if (insn->op == IR_PARAM)
-        return l->from->params[insn->imm].name;
-    if (insn->op == IR_PHI && insn->imm)
-        return ir_const_info(l->py, insn->imm)->str;
-    return "";
-}
-
-static uint32_t
-index_site(struct lower *l, ir_ref py, const char *name, uint32_t n_values)
-{
-    struct sp_arena *arena = l->core->arena;
-    struct sp_src where = ir_insn_src(l->from, py);
-    if (where.file)
-        where.file = sp_arena_strdup(arena, where.file);
-    if (where.function)
-        where.function = sp_arena_strdup(arena, where.function);
-    sp_vec_push(arena, &l->core->sites,
-                (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
-                                       .where = where,
-                                       .name = sp_arena_strdup(arena, name),
-                                       .n_values = n_values});
-    return l->core->sites.len - 1;
-}
-
 /* Ends the thread unless `fits`; code goes on where it does. */
 static void
 index_check(struct lower *l, ir_ref fits, uint32_t site, ir_ref index, uint32_t axis, uint32_t rank,
@@ -101,10 +72,7 @@ index_check(struct lower *l, ir_ref fits, uint32_t site, ir_ref index, uint32_t 
                                       lower_int(l, IR_T_I64, rank)};
     for (uint32_t k = 0; k < rank; k++)
         values[3 + k] = extents[k];
-    uint32_t fail = ir_block_new(l->func), go_on = ir_block_new(l->func);
-    ir_br(l->func, l->block, fits, go_on, fail);
-    ir_raise(l->func, fail, site, 3 + rank, values);
-    l->block = go_on;
+    lower_raise_unless(l, fits, site, 3 + rank, values);
 }
 
 /* An index that may count from the end as one that does not. */
@@ -132,7 +100,7 @@ index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value in
     assert((is_tuple ? lower_info(l, index.type)->n_elems : 1) == rank && "an index per axis");
     uint32_t site = 0;
     if (l->ctx->options.bounds && rank)
-        site = index_site(l, py, index_name(l, array_py), 3 + rank);
+        site = lower_site(l, py, SP_E_OUT_OF_BOUNDS, lower_source_name(l, array_py), 3 + rank);
     ir_ref at[IR_MAX_RANK];
     for (uint32_t k = 0; k < rank; k++) {
         struct lower_value one = is_tuple ? lower_elem(l, index, k) : index;
@@ -225,8 +193,8 @@ index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_p
         index.type == IR_T_UINT64 ? index.parts[0] : lower_convert(l, index, IR_T_INT).parts[0];
     ir_ref at = index_wrap(l, given, index.type, length);
     if (l->ctx->options.bounds) {
-        const char *name = index_name(l, ir_operand(l->inst, py, 0));
-        uint32_t site = index_site(l, py, *name ? name : "tuple", 4);
+        const char *name = lower_source_name(l, ir_operand(l->inst, py, 0));
+        uint32_t site = lower_site(l, py, SP_E_OUT_OF_BOUNDS, *name ? name : "tuple", 4);
         index_check(l, lower_icmp(l, IR_ICMP_ULT, at, length), site, given, 0, 1, &length);
     }
     struct lower_value result = lower_convert(l, lower_elem(l, tuple, n - 1), type);

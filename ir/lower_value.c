@@ -26,6 +26,7 @@ lower_n_parts(const struct lower *l, ir_type type)
     const struct ir_type_info *info = lower_info(l, type);
     switch ((enum ir_kind)info->kind) {
     case IR_KIND_SCALAR: return 1;
+    case IR_KIND_RECIPE:
     case IR_KIND_TUPLE: {
         uint32_t n = 0;
         for (uint32_t i = 0; i < info->n_elems; i++)
@@ -52,6 +53,7 @@ lower_part_types(const struct lower *l, ir_type type, ir_type *machine_out)
     uint32_t n = 0;
     switch ((enum ir_kind)info->kind) {
     case IR_KIND_SCALAR: machine_out[n++] = lower_machine(l, type); break;
+    case IR_KIND_RECIPE:
     case IR_KIND_TUPLE:
         for (uint32_t i = 0; i < info->n_elems; i++)
             n += lower_part_types(l, info->elems[i], machine_out + n);

@@ -136,6 +136,10 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
     case IR_KIND_CONFLICT: return IR_T_CONFLICT;
     case IR_KIND_SCALAR:
     case IR_KIND_MACHINE: return info->dtype;
+    case IR_KIND_RECIPE:
+        row.object = info->object;
+        key_add(&key, &row.object, sizeof row.object);
+        /* fallthrough */
     case IR_KIND_TUPLE:
     case IR_KIND_ITER:
         row.n_elems = info->n_elems;
@@ -217,6 +221,7 @@ const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, 
     switch ((enum ir_const_kind)row->kind) {
     case IR_C_STR:
     case IR_C_BIG:
+    case IR_C_EXCEPTION:
     case IR_C_NAMESPACE: row->str = sp_arena_strndup(arena, text_len ? text : "", text_len); break;
     case IR_C_HOST: row->type_name = sp_arena_strndup(arena, text, text_len); break;
     case IR_C_TUPLE:
@@ -262,6 +267,12 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         row.len = info->len;
         row.str = info->str;
         text_len = info->len;
+        break;
+    case IR_C_EXCEPTION:
+        row.len = info->len;
+        row.str = info->str;
+        key_add(&key, &row.len, sizeof row.len);
+        text_len = strlen(info->str);
         break;
     case IR_C_BIG:
     case IR_C_NAMESPACE:

@@ -167,6 +167,14 @@ parse_word_const(struct ir_parse *p, int depth, ir_const *out)
         info.kind = IR_C_HOST;
         info.host = NULL;
         info.type_name = text;
+    } else if (IS("exception")) {
+        uint32_t number = 0;
+        if (!ir_parse_text(p, "name of the class", &text))
+            return false;
+        ir_lex_blank(&p->lex);
+        if (*p->lex.at >= '0' && *p->lex.at <= '9' && !ir_lex_u32(&p->lex, UINT32_MAX, &number))
+            return ir_parse_fail(p, "number expected");
+        info = (struct ir_const_info){.kind = IR_C_EXCEPTION, .len = number, .str = text};
     } else if (IS("slice")) {
         if (!ir_lex_char(&p->lex, '('))
             return ir_parse_fail(p, "'(' expected");
@@ -329,6 +337,12 @@ cmpop_text(uint32_t i)
 }
 
 static const char *
+recipe_name(uint32_t i)
+{
+    return ir_recipe_name((enum ir_recipe)i);
+}
+
+static const char *
 icmp_name(uint32_t i)
 {
     return ir_icmp_name((enum ir_icmp)i);
@@ -400,6 +414,7 @@ ir_parse_imm(struct ir_parse *p, enum ir_op op, uint32_t *out)
     case IR_IMM_BINOP: return parse_binop(p, out);
     case IR_IMM_UNOP: return parse_choice(p, true, unop_text, IR_N_UNOPS, out);
     case IR_IMM_CMPOP: return parse_choice(p, true, cmpop_text, IR_N_CMPOPS, out);
+    case IR_IMM_TEXT: return parse_choice(p, false, recipe_name, IR_N_TEXTS, out);
     case IR_IMM_NOT: *out = ir_lex_word(&p->lex, "not"); return true;
     case IR_IMM_INPLACE: *out = ir_lex_word(&p->lex, "inplace") ? IR_INPLACE : 0; return true;
     case IR_IMM_ERROR: return parse_counted(p, "error", out);

@@ -21,12 +21,14 @@ ir_imm_of(enum ir_op op)
     case IR_CONST: return IR_IMM_CONST;
     case IR_PHI: return IR_IMM_OPT_NAME;
     case IR_UNDEF:
+    case IR_BOUND:
     case IR_ATTR:
     case IR_SETATTR: return IR_IMM_NAME;
     case IR_ERR: return IR_IMM_ERROR;
     case IR_BIN: return IR_IMM_BINOP;
     case IR_UN: return IR_IMM_UNOP;
     case IR_CMP: return IR_IMM_CMPOP;
+    case IR_TEXT: return IR_IMM_TEXT;
     case IR_IS:
     case IR_IN: return IR_IMM_NOT;
     case IR_SETITEM: return IR_IMM_INPLACE;
@@ -126,6 +128,12 @@ print_const(const struct ir_module *module, ir_const c, struct sp_str *out)
         print_text(info->str, out);
         break;
     case IR_C_DTYPE: sp_str_printf(out, "dtype %s", ir_scalar_row(info->scalar)->name); break;
+    case IR_C_EXCEPTION:
+        sp_str_add(out, "exception ");
+        print_text(info->str, out);
+        if (info->len)
+            sp_str_printf(out, " %u", info->len);
+        break;
     case IR_C_HOST:
         sp_str_add(out, "host ");
         print_text(info->type_name, out);
@@ -195,6 +203,7 @@ print_imm(const struct ir_func *func, const struct ir_insn *insn, struct sp_str 
         break;
     case IR_IMM_UNOP: sp_str_printf(out, " \"%s\"", ir_unop_text((enum ir_unop)imm)); break;
     case IR_IMM_CMPOP: sp_str_printf(out, " \"%s\"", ir_cmpop_text((enum ir_cmpop)imm)); break;
+    case IR_IMM_TEXT: print_name_of(ir_recipe_name((enum ir_recipe)imm), out); break;
     case IR_IMM_NOT: sp_str_add(out, imm ? " not" : ""); break;
     case IR_IMM_INPLACE: sp_str_add(out, imm ? " inplace" : ""); break;
     case IR_IMM_ERROR: sp_str_printf(out, " error(%u)", imm); break;

@@ -86,6 +86,8 @@ static const char *const unop_texts[] = {"-", "+", "~", "not"};
 _Static_assert(N_OF(unop_texts) == IR_N_UNOPS, "a text per operator");
 static const char *const cmpop_texts[] = {"<", "<=", "==", "!=", ">", ">="};
 _Static_assert(N_OF(cmpop_texts) == IR_N_CMPOPS, "a text per operator");
+static const char *const recipe_names[] = {"format", "str", "repr", "ascii", "join", "percent"};
+_Static_assert(N_OF(recipe_names) == IR_N_TEXTS, "a name per way");
 static const char *const icmp_names[] = {"eq",  "ne",  "slt", "sle", "sgt",
                                          "sge", "ult", "ule", "ugt", "uge"};
 _Static_assert(N_OF(icmp_names) == IR_N_ICMPS, "a name per comparison");
@@ -166,6 +168,12 @@ const char *
 ir_cmpop_text(enum ir_cmpop op)
 {
     return cmpop_texts[op];
+}
+
+const char *
+ir_recipe_name(enum ir_recipe text)
+{
+    return recipe_names[text];
 }
 
 const char *

@@ -6,7 +6,6 @@
 #include "ir/text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +17,7 @@ static void const_text(const struct ir_module *module, ir_const c, int depth, st
 void
 ir_text_float(double value, struct sp_str *out)
 {
-    if (isnan(value)) {
-        sp_str_add(out, "nan");
-        return;
-    }
-    if (isinf(value)) {
-        sp_str_add(out, value < 0 ? "-inf" : "inf");
-        return;
-    }
-    char buffer[40];
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(buffer, sizeof buffer, "%.*g", digits, value);
-        if (strtod(buffer, NULL) == value)
-            break; /* the shortest that reads back as the same number */
-    }
-    for (char *c = buffer; *c; c++)
-        if (*c == ',')
-            *c = '.'; /* the process may have set another locale */
-    sp_str_add(out, buffer);
-    if (!strpbrk(buffer, ".e"))
-        sp_str_add(out, ".0");
+    sp_str_add_double(out, value);
 }
 
 /* What stands between the brackets: ":" per axis, "::1" where the stride is known. */
@@ -68,6 +48,7 @@ object_text(const struct ir_module *module, ir_const c, int depth, struct sp_str
     case IR_C_STR: sp_str_add(out, "str"); break;
     case IR_C_SLICE: sp_str_add(out, "slice"); break;
     case IR_C_HOST: sp_str_add(out, info->type_name); break;
+    case IR_C_EXCEPTION: sp_str_printf(out, "class %s", info->str); break;
     default: const_text(module, c, depth, out);
     }
 }
@@ -106,6 +87,11 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
         break;
     case IR_KIND_OBJECT: object_text(module, info->object, depth + 1, out); break;
     case IR_KIND_RANGE: sp_str_add(out, "range"); break;
+    case IR_KIND_RECIPE: {
+        const struct ir_const_info *how = ir_const_info(module, info->object);
+        sp_str_add(out, how->kind == IR_C_EXCEPTION ? how->str : "str");
+        break;
+    }
     case IR_KIND_ITER:
         sp_str_add(out, "iterator over ");
         if (info->n_elems)
@@ -189,6 +175,7 @@ const_text(const struct ir_module *module, ir_const c, int depth, struct sp_str 
     case IR_C_NAMESPACE: sp_str_add(out, info->str); break;
     case IR_C_DTYPE: sp_str_add(out, ir_scalar_row(info->scalar)->name); break;
     case IR_C_HOST: sp_str_printf(out, "%s object", info->type_name); break;
+    case IR_C_EXCEPTION: sp_str_add(out, info->str); break;
     }
 }
 

@@ -69,6 +69,7 @@ ir_verify_imm(const struct ir_verify *v, ir_ref ref)
     case IR_IMM_PARAM: limit = v->func->n_params; break;
     case IR_IMM_UNOP: limit = IR_N_UNOPS; break;
     case IR_IMM_CMPOP: limit = IR_N_CMPOPS; break;
+    case IR_IMM_TEXT: limit = IR_N_TEXTS; break;
     case IR_IMM_NOT: limit = 2; break;
     case IR_IMM_ERROR: limit = v->func->errors.len; break;
     case IR_IMM_ICMP: limit = IR_N_ICMPS; break;

@@ -3,7 +3,8 @@
  * The classes are made from the class table of errors.def when the module is created: each is gpu.Error
  * and, where the table names one, a builtin class too. The text is sp_diag_print's; source lines come
  * from linecache, which knows interactive input and files that were deleted since they were read. The
- * place is also given as attributes. Sources are the table alone: no class is named here. */
+ * place is also given as attributes. Sources are the table alone: no class is named here. What a kernel's own
+ * `raise` says is made by raised.c, of the program's class. */
 #include "pymod/pm.h"
 
 #include <string.h>
@@ -93,6 +94,66 @@ error_is_interrupt(void)
     return false;
 }
 
+static PyObject *
+error_indices(const uint32_t *indices)
+{
+    return Py_BuildValue("(III)", indices[0], indices[1], indices[2]);
+}
+
+/* The place, as attributes. What does not take attributes goes without. */
+static void
+error_set_place(PyObject *exception, const struct sp_diag *diag)
+{
+    const struct sp_src *where = &diag->where;
+    error_set(exception, "code", error_text(sp_error_name(diag->code)));
+    error_set(exception, "filename", error_text(where->file));
+    error_set(exception, "lineno", where->line ? PyLong_FromLong(where->line) : NULL);
+    error_set(exception, "offset", where->col >= 0 ? PyLong_FromLong(where->col) : NULL);
+    error_set(exception, "hint", error_text(diag->hint));
+    if (!diag->raised)
+        return;
+    error_set(exception, "function", error_text(where->function));
+    error_set(exception, "kernel", error_text(diag->raised->kernel));
+    error_set(exception, "block", error_indices(diag->raised->block));
+    error_set(exception, "thread", error_indices(diag->raised->thread));
+}
+
+/* An exception of the program's own: it says what the program wrote, a note says where. */
+static PyObject *
+error_of_program(struct pm_state *state, const struct sp_diag *diag, const char *text)
+{
+    PyObject *exception = pm_raised_make(state, diag->raised);
+    if (!exception)
+        return NULL;
+    PyObject *note =
+        PyUnicode_FromFormat("in kernel '%s':%s", diag->raised->kernel ? diag->raised->kernel : "",
+                             text + (diag->message ? strlen(diag->message) : 0));
+    PyObject *none = note ? PyObject_CallMethod(exception, "add_note", "O", note) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(none);
+    Py_XDECREF(note);
+    return exception;
+}
+
+/* Of our own classes; an exception on its way becomes its cause. */
+static PyObject *
+error_of_ours(struct pm_state *state, const struct sp_diag *diag, const char *text)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *message = error_text(text);
+    PyObject *class = state->errors[sp_error_class(diag->code)];
+    PyObject *exception = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
+    Py_XDECREF(message);
+    if (exception && value)
+        PyException_SetCause(exception, Py_NewRef(value));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return exception;
+}
+
 void *
 pm_raise(struct pm_state *state, struct sp_diag *diag)
 {
@@ -105,19 +166,15 @@ pm_raise(struct pm_state *state, struct sp_diag *diag)
     sp_diag_print(diag, error_source_line, NULL, &text);
     while (text.len && text.data[text.len - 1] == '\n')
         text.data[--text.len] = '\0';
-    PyObject *message = error_text(text.data);
+    PyObject *exception = NULL;
+    if (diag->raised && diag->raised->recipe)
+        exception = error_of_program(state, diag, text.data);
+    if (!exception)
+        exception = error_of_ours(state, diag, text.data);
     sp_str_finish(&text);
-    PyObject *class = state->errors[sp_error_class(diag->code)];
-    PyObject *exception = message ? PyObject_CallFunctionObjArgs(class, message, NULL) : NULL;
-    Py_XDECREF(message);
     if (exception) {
-        const struct sp_src *where = &diag->where;
-        error_set(exception, "code", error_text(sp_error_name(diag->code)));
-        error_set(exception, "filename", error_text(where->file));
-        error_set(exception, "lineno", where->line ? PyLong_FromLong(where->line) : NULL);
-        error_set(exception, "offset", where->col >= 0 ? PyLong_FromLong(where->col) : NULL);
-        error_set(exception, "hint", error_text(diag->hint));
-        PyErr_SetObject(class, exception);
+        error_set_place(exception, diag);
+        PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
         Py_DECREF(exception);
     }
     sp_diag_finish(diag);

@@ -57,6 +57,57 @@ fault_print_shape(const struct sp_fault *fault, struct sp_str *out)
     sp_str_add(out, rank == 1 ? ",)" : ")");
 }
 
+/* The text of a check: {i}, {u} and {f} stand for the next value as int64, uint64 or float64. */
+static void
+fault_print_text(const char *text, const struct sp_fault *fault, uint32_t n_values,
+                 struct sp_str *out)
+{
+    uint32_t next = 0;
+    for (; *text; text++) {
+        if (text[0] != '{' || !text[1] || text[2] != '}' || next >= n_values) {
+            sp_str_add_char(out, *text);
+            continue;
+        }
+        int64_t value = fault->values[next++];
+        double number;
+        memcpy(&number, &value, sizeof number);
+        if (text[1] == 'f')
+            sp_str_add_double(out, number);
+        else if (text[1] == 'u')
+            sp_str_printf(out, "%llu", (unsigned long long)value);
+        else
+            sp_str_printf(out, "%lld", (long long)value);
+        text += 2;
+    }
+}
+
+/* The name of the class that a recipe begins with: e0:10:ValueError(...) */
+static const char *
+fault_class_name(const char *recipe, int *len_out)
+{
+    const char *at = strchr(recipe, ':');
+    char *end = NULL;
+    *len_out = at ? (int)strtol(at + 1, &end, 10) : 0;
+    return at && *end == ':' ? end + 1 : "an exception";
+}
+
+static void
+fault_set_text(struct sp_diag *diag, const struct sp_fault_site *site, const struct sp_fault *fault)
+{
+    struct sp_str text;
+    sp_str_init(&text);
+    if (site->code == SP_E_RAISED) {
+        int len;
+        const char *name = fault_class_name(site->name, &len);
+        sp_str_add_n(&text, name, strnlen(name, (size_t)len));
+    } else {
+        uint32_t n = site->n_values < SP_FAULT_VALUES ? site->n_values : SP_FAULT_VALUES;
+        fault_print_text(site->name, fault, n, &text);
+    }
+    sp_diag_set(diag, site->code, &site->where, text.data);
+    sp_str_finish(&text);
+}
+
 void
 sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
                  struct sp_diag *diag)
@@ -78,8 +129,15 @@ sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
         sp_diag_set(diag, site->code, &site->where, site->name);
         sp_diag_hint(diag, "write a loop instead, or end the recursion earlier");
     } else {
-        sp_diag_set(diag, site->code, &site->where, (long long)fault->values[0]);
+        fault_set_text(diag, site, fault);
     }
+    struct sp_raised raised = {.kernel = artifact->name,
+                               .recipe = site->code == SP_E_RAISED ? site->name : NULL,
+                               .values = (int64_t *)fault->values,
+                               .n_values = SP_FAULT_VALUES};
+    memcpy(raised.block, fault->block, sizeof raised.block);
+    memcpy(raised.thread, fault->thread, sizeof raised.thread);
+    sp_diag_raised(diag, &raised);
     sp_diag_note(diag, NULL, "raised by thread (%u, %u, %u) of block (%u, %u, %u)",
                  fault->thread[0], fault->thread[1], fault->thread[2], fault->block[0],
                  fault->block[1], fault->block[2]);

@@ -38,11 +38,11 @@ struct sp_param {
 struct sp_fault_site {
     enum sp_error code;
     struct sp_src where; /* strings belong to the artifact */
-    char *name;          /* the array's name in the source, "" if it has none */
+    char *name;          /* the array's name in the source, or "", or the text as ir/lower_fault.c says */
     uint32_t n_values;
 };
 
-#define SP_FAULT_VALUES 12
+#define SP_FAULT_VALUES 16
 
 /* Written once per launch by the first thread that raises: `state` goes 0 -> 1 (claimed, by
  * compare-and-swap) -> 2 (complete). For OUT_OF_BOUNDS the values are index, axis, rank, shape... */

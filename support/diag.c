@@ -94,6 +94,30 @@ sp_src_finish(struct sp_src *where)
     free((char *)where->function);
 }
 
+static struct sp_raised *
+diag_copy_raised(const struct sp_raised *raised)
+{
+    struct sp_raised *copy = sp_alloc(sizeof *copy);
+    *copy = *raised;
+    copy->kernel = diag_strdup(raised->kernel);
+    copy->recipe = diag_strdup(raised->recipe);
+    copy->values = sp_alloc((raised->n_values + 1) * sizeof *copy->values);
+    if (raised->n_values)
+        memcpy(copy->values, raised->values, raised->n_values * sizeof *copy->values);
+    return copy;
+}
+
+static void
+diag_free_raised(struct sp_raised *raised)
+{
+    if (!raised)
+        return;
+    free(raised->kernel);
+    free(raised->recipe);
+    free(raised->values);
+    free(raised);
+}
+
 void
 sp_diag_init(struct sp_diag *diag)
 {
@@ -111,6 +135,7 @@ sp_diag_finish(struct sp_diag *diag)
         free(diag->notes[i].text);
     }
     free(diag->notes);
+    diag_free_raised(diag->raised);
     sp_diag_init(diag);
 }
 
@@ -155,6 +180,13 @@ sp_diag_note(struct sp_diag *diag, const struct sp_src *where, const char *forma
 }
 
 void
+sp_diag_raised(struct sp_diag *diag, const struct sp_raised *raised)
+{
+    if (diag->code != SP_OK && !diag->raised)
+        diag->raised = diag_copy_raised(raised);
+}
+
+void
 sp_diag_place(struct sp_diag *diag, const struct sp_src *where)
 {
     if (diag->code == SP_OK || diag->where.line)
@@ -170,6 +202,7 @@ sp_diag_copy(struct sp_diag *to, const struct sp_diag *from)
     to->where = sp_src_copy(&from->where);
     to->message = diag_strdup(from->message);
     to->hint = diag_strdup(from->hint);
+    to->raised = from->raised ? diag_copy_raised(from->raised) : NULL;
     to->notes = NULL;
     if (from->n_notes)
         to->notes = sp_alloc(from->n_notes * sizeof *to->notes);

@@ -43,6 +43,15 @@ struct sp_note {
     char *text;
 };
 
+/* What a thread of a running kernel raised; indices are x, y, z. */
+struct sp_raised {
+    uint32_t block[3], thread[3];
+    char *kernel;    /* the Python function's name */
+    char *recipe;    /* how to make an exception of the program's own (ir/lower_fault.c), or NULL */
+    int64_t *values; /* what it needs */
+    uint32_t n_values;
+};
+
 /* All strings in a set diagnostic are its own copies. */
 struct sp_diag {
     enum sp_error code; /* SP_OK: nothing happened */
@@ -51,6 +60,7 @@ struct sp_diag {
     char *hint; /* what to write instead; may be NULL */
     struct sp_note *notes;
     uint32_t n_notes;
+    struct sp_raised *raised; /* NULL: the host found the error */
 };
 
 void sp_diag_init(struct sp_diag *diag);
@@ -64,6 +74,8 @@ bool sp_diag_hint(struct sp_diag *diag, const char *format, ...)
 /* Adds a note such as "called from here". Returns false. */
 bool sp_diag_note(struct sp_diag *diag, const struct sp_src *where, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Says which thread raised the diagnostic just set; everything is copied. */
+void sp_diag_raised(struct sp_diag *diag, const struct sp_raised *raised);
 /* Gives a diagnostic that was set without a place its place. */
 void sp_diag_place(struct sp_diag *diag, const struct sp_src *where);
 

@@ -1,6 +1,7 @@
 /* str: a growing text; every stage prints through it, so dumps and errors share one builder. */
 #include "support/str.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,31 @@ sp_str_printf(struct sp_str *str, const char *format, ...)
     va_start(args, format);
     sp_str_vprintf(str, format, args);
     va_end(args);
+}
+
+void
+sp_str_add_double(struct sp_str *out, double value)
+{
+    if (isnan(value)) {
+        sp_str_add(out, "nan");
+        return;
+    }
+    if (isinf(value)) {
+        sp_str_add(out, value < 0 ? "-inf" : "inf");
+        return;
+    }
+    char buffer[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value)
+            break; /* the shortest that reads back as the same number */
+    }
+    for (char *c = buffer; *c; c++)
+        if (*c == ',')
+            *c = '.'; /* the process may have set another locale */
+    sp_str_add(out, buffer);
+    if (!strpbrk(buffer, ".e"))
+        sp_str_add(out, ".0");
 }
 
 char *

@@ -200,7 +200,6 @@ def test_constants_of_kinds(function, part):
         (lambda: tuple(i for i in PAIR), "NYI_CONSTRUCT", "the builtin 'tuple'"),
         (lambda: {"a": 1}, "NYI_CONSTRUCT", "a dict cannot be used"),
         (lambda a: (1, *a), "NYI_CONSTRUCT", "unpacking with *"),
-        (lambda a: f"{a}", "NYI_CONSTRUCT", "an f-string"),
         (lambda a: math.sqrt(*a), "NYI_CONSTRUCT", "a call with *arguments"),
         (lambda a: math.sqrt(**a), "NYI_CONSTRUCT", "a call with *arguments or **arguments"),
         (lambda a: lambda: a, "NYI_CONSTRUCT", "a lambda expression"),

@@ -231,7 +231,7 @@ test_parser(void **state)
         {"module py\nfunc @0 \"f\" () {\n  error 1 X \"\"\n}", "error 0 expected"},
         {"module py\nfunc @0 \"f\" () {\n  error 0 NOPE \"\"\n}", "unknown error 'NOPE'"},
         {"module core\nfunc @0 \"f\" () -> int {\n}", "machine type expected"},
-        {"module core\nsite 0 OUT_OF_BOUNDS \"x\" 13", "number of values expected, at most 12"},
+        {"module core\nsite 0 OUT_OF_BOUNDS \"x\" 17", "number of values expected, at most 16"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(cases[i].body, SP_E_BAD_IR, cases[i].message);

@@ -27,7 +27,7 @@ def dict_display(x):
 
 # kernel(float32[:])
 def formatted_string(x):
-    x[0] = f"{x[0]}"  # error: NYI_CONSTRUCT f-string
+    x[0] = f"{x[0]}"  # error: CANNOT_STORE str
 
 
 # kernel(float32[:])
@@ -70,12 +70,13 @@ def generator_expression(x):
 # kernel(float32[:])
 def raised(x):
     if x[0] > 0:
-        raise ValueError("positive")  # error: NYI_CONSTRUCT a raise statement
+        raise  # error: NYI_CONSTRUCT raise without an exception
 
 
 # kernel(float32[:])
-def asserted(x):
-    assert x[0] > 0  # error: NYI_CONSTRUCT an assert statement
+def raised_from(x):
+    if x[0] > 0:
+        raise ValueError("positive") from KeyError()  # error: NYI_CONSTRUCT raise ... from
     x[0] = 1.0
 
 
@@ -214,3 +215,38 @@ def many_names(x):
 
 def named(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p):  # noqa: E741
     return a + p
+
+
+# kernel(float32[:], int)
+def raised_number(x, i):
+    if i > 3:
+        raise i  # error: NOT_EXCEPTION int cannot be raised
+
+
+# kernel(float32[:])
+def raised_text(x):
+    raise "bad"  # error: NOT_EXCEPTION str cannot be raised
+
+
+# kernel(float32[:])
+def raised_array(x):
+    raise ValueError(x)  # error: NOT_CARRIED float32[:] cannot be part of a message
+
+
+# kernel(float32[:])
+def raised_keyword(x):
+    raise ImportError("m", name="x")  # error: NYI_CONSTRUCT a keyword argument of an exception
+
+
+# kernel(float32[:, :, :, :, :, :])
+def raised_many(x):
+    raise ValueError(x.shape, x.shape, x.shape)  # error: TOO_MANY_VALUES 18 numbers; at most 16
+
+
+# kernel(float32[:], int)
+def asserted_in_try(x, i):
+    try:  # error: NYI_CONSTRUCT a try statement
+        assert i > 0
+        x[0] = 1.0
+    except AssertionError:
+        x[0] = 0.0
