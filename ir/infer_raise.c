@@ -38,12 +38,11 @@ infer_is_text(const struct infer *in, ir_type type)
            (info->kind == IR_KIND_OBJECT ? IR_C_STR : IR_C_INT);
 }
 
-/* The recipe `how` of the operands from number `first` on; waits while one is unknown. */
+/* The recipe `how` of n operands from number `first` on; waits while one is unknown. */
 static bool
-raise_recipe(struct infer *in, struct ir_instance *instance, ir_ref ref, uint32_t first,
+raise_recipe(struct infer *in, struct ir_instance *instance, ir_ref ref, uint32_t first, uint32_t n,
              ir_const how, struct ir_cell *out)
 {
-    uint32_t n = ir_insn(instance->func, ref)->n_args - first;
     ir_type *elems = SP_NEW_N(in->ctx->arena, ir_type, n);
     for (uint32_t i = 0; i < n; i++) {
         elems[i] = infer_operand(instance, ref, first + i).type;
@@ -65,7 +64,8 @@ bool
 infer_rule_text(struct infer *in, struct ir_instance *instance, ir_ref ref, enum ir_recipe how,
                 struct ir_cell *out)
 {
-    return raise_recipe(in, instance, ref, 0, ir_const_int(in->module, how), out);
+    uint32_t n = how == IR_TEXT_PERCENT ? 2 : ir_insn(instance->func, ref)->n_args;
+    return raise_recipe(in, instance, ref, 0, n, ir_const_int(in->module, how), out);
 }
 
 bool
@@ -76,7 +76,8 @@ infer_rule_exception(struct infer *in, struct ir_instance *instance, ir_ref ref,
         INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a keyword argument of an exception");
         return INFER_HINT(in, "give the arguments by position");
     }
-    return raise_recipe(in, instance, ref, 1, class, out);
+    uint32_t n = ir_insn(instance->func, ref)->n_args - 1u;
+    return raise_recipe(in, instance, ref, 1, n, class, out);
 }
 
 static uint32_t

@@ -69,7 +69,8 @@ lower_fault_value(struct lower *l, ir_ref part, ir_type type)
     unsigned bits = ir_machine_bits(lower_type_of(l, part));
     if (ir_is_float(type)) {
         bool wide = ir_scalar_row(type)->bits == 64;
-        if (bits < (wide ? 64u : 32u)) /* `float` may be computed in float32; halves travel as float32 */
+        if (bits <
+            (wide ? 64u : 32u)) /* `float` may be computed in float32; halves travel as float32 */
             part = lower_cast(l, IR_FPEXT, wide ? IR_T_F64 : IR_T_F32, part);
         part = lower_cast(l, IR_BITCAST, wide ? IR_T_I64 : IR_T_I32, part);
         return wide ? part : lower_cast(l, IR_ZEXT, IR_T_I64, part);
@@ -119,9 +120,9 @@ fault_class(struct lower *l, struct fault_throw *t, ir_const class)
 static void
 fault_recipe(struct lower *l, struct fault_throw *t, ir_type type)
 {
-    static const char letters[] = {[IR_TEXT_FORMAT] = 'F', [IR_TEXT_STR] = 'S',
-                                   [IR_TEXT_REPR] = 'R',   [IR_TEXT_ASCII] = 'A',
-                                   [IR_TEXT_JOIN] = 'J',   [IR_TEXT_PERCENT] = 'P'};
+    static const char letters[] = {
+        [IR_TEXT_FORMAT] = 'F', [IR_TEXT_STR] = 'S',  [IR_TEXT_REPR] = 'R',
+        [IR_TEXT_ASCII] = 'A',  [IR_TEXT_JOIN] = 'J', [IR_TEXT_PERCENT] = 'P'};
     const struct ir_type_info *info = lower_info(l, type);
     const struct ir_const_info *object = NULL;
     if (info->kind == IR_KIND_OBJECT || info->kind == IR_KIND_RECIPE)

@@ -21,7 +21,7 @@ enum ir_imm {
     IR_IMM_BINOP,
     IR_IMM_UNOP,
     IR_IMM_CMPOP,
-    IR_IMM_TEXT, /* enum ir_recipe */
+    IR_IMM_TEXT,    /* enum ir_recipe */
     IR_IMM_NOT,     /* 1: "not" */
     IR_IMM_INPLACE, /* IR_INPLACE or 0 */
     IR_IMM_ERROR,   /* a diagnostic of the function */

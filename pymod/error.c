@@ -67,12 +67,16 @@ error_source_line(void *context, const char *file, int32_t line, struct sp_str *
     return len > 0;
 }
 
+/* What a class of the program's or of Python's has itself (OSError.filename, SystemExit.code) stays. */
 static void
 error_set(PyObject *exception, const char *name, PyObject *value)
 {
     PyObject *given = value ? value : Py_NewRef(Py_None);
-    if (PyObject_SetAttrString(exception, name, given) < 0)
+    PyObject *own = PyObject_GetAttrString(exception, name);
+    PyErr_Clear();
+    if (!own && PyObject_SetAttrString(exception, name, given) < 0)
         PyErr_Clear();
+    Py_XDECREF(own);
     Py_DECREF(given);
 }
 

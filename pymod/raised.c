@@ -155,8 +155,7 @@ raised_exception(struct raised *r)
     char name[200];
     PyOS_snprintf(name, sizeof name, "%.*s", (int)(len < 190 ? len : 190), text);
     PyObject *args = raised_list(r);
-    PyObject *class =
-        args ? fe_interp_exception(r->state->interp, (uint32_t)number, name) : NULL;
+    PyObject *class = args ? fe_interp_exception(r->state->interp, (uint32_t)number, name) : NULL;
     PyObject *exception = NULL;
     if (class)
         exception = PyObject_CallObject(class, args);

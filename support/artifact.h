@@ -38,7 +38,7 @@ struct sp_param {
 struct sp_fault_site {
     enum sp_error code;
     struct sp_src where; /* strings belong to the artifact */
-    char *name;          /* the array's name in the source, or "", or the text as ir/lower_fault.c says */
+    char *name; /* the array's name in the source, or "", or the text as ir/lower_fault.c says */
     uint32_t n_values;
 };
 
