@@ -80,6 +80,35 @@ struct ir_typed {
     SP_VEC(struct ir_instance *) instances; /* [0] is the kernel */
 };
 
+/* What an index does to an array (index_plan.c). WHOLE is `:`, RUN a slice with step 1, SLICE any other. */
+enum ir_index_kind { IR_INDEX_ONE, IR_INDEX_RUN, IR_INDEX_SLICE, IR_INDEX_WHOLE, IR_INDEX_NEW };
+struct ir_index_item {
+    uint8_t kind; /* enum ir_index_kind */
+    uint8_t elem; /* of the index, if that is a tuple; not of a WHOLE that nobody wrote */
+    uint8_t axis; /* of the array; not of a NEW one */
+};
+struct ir_index_plan {
+    uint32_t n;
+    struct ir_index_item items[2 * IR_MAX_RANK];
+    uint32_t n_axes;  /* that the index names */
+    bool is_element;  /* not a view */
+    ir_type result;   /* the type of the element as it is read, or of the view */
+    ir_type culprit;  /* BAD_TYPE: what cannot be an index */
+};
+enum ir_index_fault {
+    IR_INDEX_OK,
+    IR_INDEX_BAD_TYPE,
+    IR_INDEX_TWO_RESTS, /* more than one `...` */
+    IR_INDEX_TOO_MANY,
+    IR_INDEX_TOO_DEEP, /* the view would have more than IR_MAX_RANK axes */
+};
+enum ir_index_fault ir_index_plan(struct ir_module *module, ir_type array, ir_type index,
+                                  struct ir_index_plan *out);
+/* Whether a SLICE type says nothing but `:`. */
+bool ir_slice_is_whole(const struct ir_module *module, ir_type slice);
+/* What `array[i]` and iteration over the first axis give; IR_T_NONE: the array has no axis. */
+ir_type ir_type_first_axis_item(struct ir_module *module, ir_type array);
+
 /* Where a parameter's value comes from at a call: operand `from` of the CALL (1 and up), or 0: the default. */
 struct ir_binding {
     uint32_t from;

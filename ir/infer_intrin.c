@@ -259,6 +259,18 @@ intrin_range(struct intrin_call *call, struct ir_cell *out)
 }
 
 static bool
+intrin_slice(struct intrin_call *call, struct ir_cell *out)
+{
+    ir_const none = ir_const_simple(call->in->module, IR_C_NONE, 0);
+    struct ir_cell cells[3];
+    for (uint32_t i = 0; i < 3; i++)
+        cells[i] = infer_constant(call->in, none);
+    for (uint32_t i = 0; i < call->n; i++)
+        cells[call->n == 1 ? 1 : i] = call->args[i];
+    return infer_slice(call->in, call->instance, call->ref, cells, out);
+}
+
+static bool
 intrin_len(struct intrin_call *call, struct ir_cell *out)
 {
     struct ir_type_info info = *ir_type_info(call->in->module, call->args[0].type);
@@ -355,6 +367,7 @@ intrin_dispatch(struct intrin_call *call, enum ir_intrin id, struct ir_cell *out
     case IR_RULE_ABS: return intrin_abs(call, out);
     case IR_RULE_MINMAX: return intrin_minmax(call, out);
     case IR_RULE_RANGE: return intrin_range(call, out);
+    case IR_RULE_SLICE: return intrin_slice(call, out);
     case IR_RULE_LEN: return intrin_len(call, out);
     case IR_RULE_ROUND_DIGITS: return intrin_round_digits(call, out);
     case IR_RULE_POW_BUILTIN: return intrin_pow(call, out);

@@ -1,7 +1,7 @@
 /* infer_item: attributes, elements, and stores to elements.
  *
  * Array attributes are rows of a table; attributes of objects that only Python understands become
- * questions. Indices are integers, one per axis. */
+ * questions. What an index does to an array is infer_view.c's. */
 #include "ir/infer_t.h"
 
 #include <string.h>
@@ -13,13 +13,43 @@ enum array_attr {
     ATTR_SIZE,
     ATTR_ITEMSIZE,
     ATTR_NBYTES,
-    ATTR_DTYPE
+    ATTR_DTYPE,
+    ATTR_T
 };
 
 static const char *const array_attrs[] = {
-    [ATTR_SHAPE] = "shape", [ATTR_STRIDES] = "strides",   [ATTR_NDIM] = "ndim",
-    [ATTR_SIZE] = "size",   [ATTR_ITEMSIZE] = "itemsize", [ATTR_NBYTES] = "nbytes",
-    [ATTR_DTYPE] = "dtype",
+    [ATTR_SHAPE] = "shape",       [ATTR_STRIDES] = "strides",
+    [ATTR_NDIM] = "ndim",         [ATTR_SIZE] = "size",
+    [ATTR_ITEMSIZE] = "itemsize", [ATTR_NBYTES] = "nbytes",
+    [ATTR_DTYPE] = "dtype",       [ATTR_T] = "T",
+};
+
+/* What NumPy's arrays have and those in kernels have not: what to write instead. */
+static const struct {
+    const char *name, *instead;
+} array_methods[] = {
+    {"all", "write a loop over the elements with `and`"},
+    {"any", "write a loop over the elements with `or`"},
+    {"argmax", "write a loop that keeps the best element and its index"},
+    {"argmin", "write a loop that keeps the best element and its index"},
+    {"astype", "cast each element where it is used: gpu.float32(x[i])"},
+    {"copy", "a kernel makes no arrays: pass one and write b[...] = a"},
+    {"dot", "write a loop that sums products"},
+    {"fill", "write x[...] = value"},
+    {"flat", "go over the axes in nested loops"},
+    {"flatten", "index with all axes, or pass x.reshape(-1) to the kernel"},
+    {"item", "write x[i], or x[()] of an array without axes"},
+    {"max", "write a loop with max(best, x[i])"},
+    {"mean", "write a loop that sums, and divide by x.size"},
+    {"min", "write a loop with min(best, x[i])"},
+    {"prod", "write a loop that multiplies"},
+    {"ravel", "index with all axes, or pass x.reshape(-1) to the kernel"},
+    {"reshape", "index with computed positions, or reshape before the launch"},
+    {"sort", "sort in loops, or before the launch"},
+    {"sum", "write a loop that adds"},
+    {"tolist", "a kernel has no lists: use the array itself"},
+    {"transpose", "write x.T, or exchange the indices"},
+    {"view", "pass the array with the other dtype to the kernel"},
 };
 
 static struct ir_cell
@@ -53,12 +83,19 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
             in, ir_const_intern(in->module,
                                 &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = info.dtype}));
         return true;
-    default:
-        INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, array), name);
-        return INFER_HINT(in,
-                          "an array in a kernel has shape, strides, ndim, size, itemsize, nbytes "
-                          "and dtype; write loops over elements instead of array methods");
+    case ATTR_T:
+        if (info.rank > 1 && info.layout != IR_LAYOUT_ANY)
+            info.layout = info.layout == IR_LAYOUT_C ? IR_LAYOUT_F : IR_LAYOUT_C;
+        *out = infer_typed(ir_type_intern(in->module, &info));
+        return true;
+    default: INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, array), name);
     }
+    for (uint32_t i = 0; i < sizeof array_methods / sizeof *array_methods; i++)
+        if (strcmp(array_methods[i].name, name) == 0)
+            return INFER_HINT(in, "%s", array_methods[i].instead);
+    return INFER_HINT(
+        in, "an array in a kernel has shape, strides, ndim, size, itemsize, nbytes, dtype "
+            "and T; write loops over elements instead of array methods");
 }
 
 /* An attribute of "gpu", "gpu.threadIdx", "math" that arrived as a value. */
@@ -123,45 +160,13 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)
         return item_array_attr(in, instance, ref, a.type, name, out);
     const struct ir_const_info *object = infer_object(in, a.type);
+    if (ir_type_info(in->module, a.type)->kind == IR_KIND_SLICE)
+        return infer_rule_slice_attr(in, instance, ref, a, name, out);
     if (object && object->kind == IR_C_NAMESPACE)
         return item_namespace_attr(in, instance, ref, object->str, name, out);
     if (object && object->kind == IR_C_HOST)
         return item_host_attr(in, instance, ref, a.constant, name, out);
     return INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);
-}
-
-bool
-infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
-                  ir_type index)
-{
-    struct ir_type_info info = *ir_type_info(in->module, array);
-    struct ir_type_info at = *ir_type_info(in->module, index);
-    uint32_t n = at.kind == IR_KIND_TUPLE ? at.n_elems : 1;
-    const ir_type *types = at.kind == IR_KIND_TUPLE ? at.elems : &index;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ir_const_info *object = infer_object(in, types[i]);
-        if (object && (object->kind == IR_C_SLICE || object->kind == IR_C_ELLIPSIS ||
-                       object->kind == IR_C_NONE))
-            return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
-                              object->kind == IR_C_SLICE      ? "a slice"
-                              : object->kind == IR_C_ELLIPSIS ? "an index of ..."
-                                                              : "an index of None");
-        if (!ir_type_is_scalar(types[i]) || !ir_is_integer(types[i])) {
-            INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, types[i]));
-            return ir_type_is_scalar(types[i]) ? INFER_HINT(in, "write int(...) around it")
-                   : object && object->kind == IR_C_NAMESPACE
-                       ? INFER_HINT(in, "write %s.x, %s.y or %s.z", object->str, object->str,
-                                    object->str)
-                       : false;
-        }
-    }
-    if (n == info.rank)
-        return true;
-    INFER_FAIL(in, instance, ref, RANK_MISMATCH, (int)info.rank, (int)n);
-    if (n < info.rank)
-        return INFER_HINT(
-            in, "give one index per axis; views of fewer dimensions are not supported yet");
-    return false;
 }
 
 /* Index `index` of a tuple; a mixed tuple wants a constant one. */
@@ -222,13 +227,14 @@ bool
 infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
     struct ir_cell a = infer_operand(instance, ref, 0), index = infer_operand(instance, ref, 1);
+    struct ir_index_plan plan;
     if (!infer_known(a.type) || !infer_known(index.type))
         return true;
     switch ((enum ir_kind)ir_type_info(in->module, a.type)->kind) {
     case IR_KIND_ARRAY:
-        if (!infer_check_index(in, instance, ref, a.type, index.type))
+        if (!infer_index_plan(in, instance, ref, a.type, index.type, &plan))
             return false;
-        *out = infer_typed(ir_element_type(ir_type_info(in->module, a.type)->dtype));
+        *out = infer_typed(plan.result);
         return true;
     case IR_KIND_TUPLE: return item_of_tuple(in, instance, ref, a, index, out);
     default: return item_fail(in, instance, ref, a.type);
@@ -249,13 +255,5 @@ infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref)
     }
     if (info.kind != IR_KIND_ARRAY)
         return item_fail(in, instance, ref, a.type);
-    if (!infer_check_index(in, instance, ref, a.type, index.type))
-        return false;
-    if (info.read_only)
-        return INFER_FAIL(in, instance, ref, READ_ONLY, infer_text(in, a.type));
-    if (!ir_type_is_scalar(value.type))
-        return INFER_FAIL(in, instance, ref, CANNOT_STORE, infer_text(in, value.type),
-                          ir_scalar_row(info.dtype)->name) ||
-               INFER_HINT(in, "store a number: an element, a part of the tuple");
-    return true;
+    return infer_store_item(in, instance, ref, a.type, index.type, value.type);
 }

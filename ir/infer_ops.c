@@ -68,6 +68,7 @@ infer_constant(struct infer *in, ir_const constant)
     case IR_C_BOOL: return (struct ir_cell){IR_T_BOOL, constant};
     case IR_C_TYPED: return (struct ir_cell){info->scalar, constant};
     case IR_C_TUPLE: return infer_constant_tuple(in, constant);
+    case IR_C_SLICE: return infer_constant_slice(in, constant);
     case IR_C_NONE_SLOT:
     case IR_C_BIG: return (struct ir_cell){0};
     case IR_C_INTRIN:
@@ -154,6 +155,9 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
         return true;
     if (op == IR_BIN_MOD && infer_is_text(in, a.type))
         return infer_rule_text(in, instance, ref, IR_TEXT_PERCENT, out);
+    if ((ir_operation_imm(instance, ref) & IR_INPLACE) &&
+        ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)
+        return infer_rule_inplace(in, instance, ref, a.type, b.type, out);
     if (!ir_type_is_scalar(a.type) || !ir_type_is_scalar(b.type))
         return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
     int64_t exponent;
@@ -372,10 +376,6 @@ rule_nyi(struct infer *in, struct ir_instance *instance, ir_ref ref)
         what = "the operator 'in'";
         instead = "compare with == and join the comparisons by 'or'";
         break;
-    case IR_SLICE:
-        what = "a slice";
-        instead = "index the array from its start: x[first + i]";
-        break;
     case IR_UNPACK_EX:
         what = "starred unpacking";
         instead = "name the elements one by one";
@@ -418,6 +418,7 @@ infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
     case IR_ATTR: return infer_rule_attr(in, instance, ref, out);
     case IR_ITEM: return infer_rule_item(in, instance, ref, out);
     case IR_SETITEM: return infer_rule_setitem(in, instance, ref);
+    case IR_SLICE: return infer_rule_slice(in, instance, ref, out);
     case IR_TUPLE: return rule_tuple(in, instance, ref, out);
     case IR_UNPACK: return rule_unpack(in, instance, ref, out);
     case IR_ELEM: return rule_elem(in, instance, ref, out);
@@ -427,7 +428,6 @@ infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
     case IR_VALUE:
     case IR_NEXT: return rule_step(in, instance, ref, out);
     case IR_IN:
-    case IR_SLICE:
     case IR_UNPACK_EX:
     case IR_CALL_EX:
     case IR_SETATTR: return rule_nyi(in, instance, ref);

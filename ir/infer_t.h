@@ -99,7 +99,23 @@ bool infer_rule_exception(struct infer *in, struct ir_instance *instance, ir_ref
 bool infer_rule_throw(struct infer *in, struct ir_instance *instance, ir_ref ref);
 /* Whether running the instance may raise; `seen`: instances that were looked at. */
 bool infer_may_throw(struct infer *in, const struct ir_instance *instance, struct sp_bits *seen);
-/* Checks that `index` can index an array of this type; `ref` is the place. */
+bool infer_rule_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                      struct ir_cell *out);
+bool infer_rule_slice_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                           struct ir_cell slice, const char *name, struct ir_cell *out);
+/* `array <op>= value`, which changes the elements and gives the array. */
+bool infer_rule_inplace(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                        ir_type value, struct ir_cell *out);
+/* slice(start, stop, step) of these cells. */
+bool infer_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                 const struct ir_cell *cells, struct ir_cell *out);
+struct ir_cell infer_constant_slice(struct infer *in, ir_const constant);
+bool infer_index_plan(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                      ir_type index, struct ir_index_plan *plan_out);
+/* Checks array[index] = value. */
+bool infer_store_item(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                      ir_type index, ir_type value);
+/* Checks that `index` names one element of an array of this type; `ref` is the place. */
 bool infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                        ir_type index);
 

@@ -130,7 +130,8 @@ enum ir_rule {
     IR_RULE_SREG, IR_RULE_GRID, IR_RULE_ATOMIC, IR_RULE_ABS, IR_RULE_MINMAX, IR_RULE_RANGE,
     IR_RULE_LEN, IR_RULE_ROUND_DIGITS, IR_RULE_POW_BUILTIN, IR_RULE_MATH, IR_RULE_LOG, IR_RULE_FCORE,
     IR_RULE_ROUND, IR_RULE_TEST, IR_RULE_ISCLOSE, IR_RULE_HYPOT, IR_RULE_FREXP, IR_RULE_LDEXP,
-    IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX
+    IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX,
+    IR_RULE_SLICE
 };
 enum ir_intrin {
     IR_INTRIN_NONE,
@@ -174,6 +175,7 @@ enum ir_kind {
     IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known */
     IR_KIND_ITER, /* iterator state over elems[0] */
     IR_KIND_RECIPE, /* a text or an exception that the host makes of elems; object: how, see below */
+    IR_KIND_SLICE, /* slice(); elems: int or the object None each; step_sign: 1 if the step is surely 1, else 0 */
 };
 /* From the strongest to the weakest knowledge. */
 enum ir_layout { IR_LAYOUT_C, IR_LAYOUT_F, IR_LAYOUT_ANY };

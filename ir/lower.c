@@ -122,7 +122,10 @@ lower_value_of(struct lower *l, ir_ref py)
     uint32_t imm = ir_operation_imm(l->inst, py);
     switch (ir_operation(l->inst, py)) {
     case IR_CONST: return lower_const(l, py);
-    case IR_BIN: return lower_bin(l, py);
+    case IR_BIN:
+        if (lower_info(l, l->inst->cells[py].type)->kind == IR_KIND_ARRAY)
+            return lower_inplace(l, py);
+        return lower_bin(l, py);
     case IR_UN: return lower_un(l, py);
     case IR_CMP:
         return lower_scalar(l, IR_T_BOOL,
@@ -135,6 +138,7 @@ lower_value_of(struct lower *l, ir_ref py)
     case IR_TRUTH: return lower_scalar(l, IR_T_BOOL, lower_truth(l, lower_get(l, first)));
     case IR_ATTR: return lower_attr(l, py);
     case IR_ITEM: return lower_item(l, py);
+    case IR_SLICE: return lower_slice(l, py);
     case IR_TUPLE: return lower_elements(l, py, 0);
     case IR_TEXT: return lower_elements(l, py, 0);
     case IR_BOUND:

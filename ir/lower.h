@@ -11,6 +11,7 @@
  *   OBJECT  nothing
  *   array   data address, `rank` extents, and for layout ANY `rank` strides in bytes
  *   RANGE   start, stop, step (i64)
+ *   SLICE   start, stop, step (i64), with numbers in the place of None
  *   ITER    cur (i64), alive (i1), lim (i64), step (i64)
  * Type IR_T_NONE has no parts: a value that is never there. */
 struct lower_value {
@@ -159,15 +160,53 @@ ir_ref lower_int_floordiv(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 ir_ref lower_int_mod(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 ir_ref lower_int_abs(struct lower *l, ir_ref a, ir_type type);
 
-/* ---- lower_index.c: arrays and tuples ---- */
+/* ---- lower_index.c: elements and attributes of arrays, elements of tuples ---- */
 
 struct lower_value lower_item(struct lower *l, ir_ref py);
-void lower_setitem(struct lower *l, ir_ref py);
 struct lower_value lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op,
                                 enum ir_atomic float_op);
 struct lower_value lower_attr(struct lower *l, ir_ref py);
+/* The address of the element that `index` names; `py` is the place. */
+ir_ref lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index);
+struct lower_value lower_load(struct lower *l, ir_ref address, ir_type dtype);
+void lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type dtype);
+
+/* ---- lower_view.c: slices and views ---- */
+
+/* An array's parts by name. */
+struct lower_view {
+    const struct ir_type_info *info;
+    ir_ref data;
+    const ir_ref *extents;
+    const ir_ref *strides; /* layout ANY, else NULL */
+};
+struct lower_view lower_view_of(const struct lower *l, struct lower_value array);
 /* Bytes from one element to the next along each axis. */
 void lower_strides(struct lower *l, struct lower_value array, ir_ref *strides_out);
+/* One index of an axis as a number of 0 and up, checked where indices are. */
+ir_ref lower_index_one(struct lower *l, ir_ref py, ir_ref array_py, struct lower_view view,
+                       uint32_t axis, struct lower_value index);
+/* array[index] where that is no element. */
+struct lower_value lower_view(struct lower *l, ir_ref py, ir_ref array_py,
+                              struct lower_value index);
+/* Element or view number `number` of the first axis; 0 <= number < its extent. */
+struct lower_value lower_first_axis_item(struct lower *l, struct lower_value array, ir_ref number);
+struct lower_value lower_transpose(struct lower *l, struct lower_value array, ir_type type);
+struct lower_value lower_slice(struct lower *l, ir_ref py);
+struct lower_value lower_slice_call(struct lower *l, ir_ref py);
+/* The slice of three values, each an integer or None. */
+struct lower_value lower_slice_of(struct lower *l, ir_type type, const struct lower_value *given);
+static inline int64_t
+lower_itemsize(const struct ir_type_info *array)
+{
+    return ir_scalar_row(array->dtype)->bits / 8;
+}
+
+/* ---- lower_assign.c: stores to elements and views ---- */
+
+void lower_setitem(struct lower *l, ir_ref py);
+/* array <op>= value, element by element; the array. */
+struct lower_value lower_inplace(struct lower *l, ir_ref py);
 
 /* ---- lower_loop.c: ranges and their iterators ---- */
 

@@ -44,6 +44,9 @@ void
 lower_raise_unless(struct lower *l, ir_ref fits, uint32_t site, uint32_t n, const ir_ref *values)
 {
     assert(l->core->sites.data[site].n_values == n && "the values of the site");
+    int64_t known;
+    if (lower_int_of(l, fits, &known) && known)
+        return;
     uint32_t fail = ir_block_new(l->func), go_on = ir_block_new(l->func);
     ir_br(l->func, l->block, fits, go_on, fail);
     ir_raise(l->func, fail, site, n, values);
@@ -60,7 +63,14 @@ lower_source_name(const struct lower *l, ir_ref py)
         return l->from->params[insn->imm].name;
     if (insn->op == IR_PHI && insn->imm)
         return ir_const_info(l->py, insn->imm)->str;
-    return "";
+    enum ir_op op = ir_operation(l->inst, py);
+    bool is_part = op == IR_ITEM || op == IR_ATTR; /* of an array or a tuple */
+    const char *of = is_part ? lower_source_name(l, ir_operand(l->inst, py, 0)) : "";
+    if (!*of)
+        return "";
+    return op == IR_ITEM
+               ? sp_arena_printf(l->core->arena, "%s[...]", of)
+               : sp_arena_printf(l->core->arena, "%s.%s", of, ir_const_info(l->py, insn->imm)->str);
 }
 
 ir_ref

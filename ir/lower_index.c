@@ -19,45 +19,6 @@
 #include <assert.h>
 #include <string.h>
 
-struct index_view {
-    const struct ir_type_info *info;
-    ir_ref data;
-    const ir_ref *extents;
-    const ir_ref *strides; /* layout ANY, else NULL */
-};
-
-static struct index_view
-index_view(struct lower *l, struct lower_value array)
-{
-    const struct ir_type_info *info = lower_info(l, array.type);
-    assert(info->kind == IR_KIND_ARRAY && "an array");
-    return (struct index_view){
-        .info = info,
-        .data = array.parts[0],
-        .extents = array.parts + 1,
-        .strides = info->layout == IR_LAYOUT_ANY ? array.parts + 1 + info->rank : NULL};
-}
-
-static int64_t
-index_itemsize(const struct ir_type_info *info)
-{
-    return ir_scalar_row(info->dtype)->bits / 8;
-}
-
-void
-lower_strides(struct lower *l, struct lower_value array, ir_ref *strides_out)
-{
-    struct index_view view = index_view(l, array);
-    uint32_t rank = view.info->rank;
-    ir_ref stride = lower_int(l, IR_T_I64, index_itemsize(view.info));
-    for (uint32_t k = 0; k < rank; k++) {
-        uint32_t axis = view.info->layout == IR_LAYOUT_C ? rank - 1 - k : k;
-        strides_out[axis] = view.strides ? view.strides[axis] : stride;
-        if (k + 1 < rank)
-            stride = lower_op2(l, IR_MUL, stride, view.extents[axis]);
-    }
-}
-
 /* ---- Bounds ---- */
 
 /* Ends the thread unless `fits`; code goes on where it does. */
@@ -65,9 +26,6 @@ static void
 index_check(struct lower *l, ir_ref fits, uint32_t site, ir_ref index, uint32_t axis, uint32_t rank,
             const ir_ref *extents)
 {
-    int64_t known;
-    if (lower_int_of(l, fits, &known) && known)
-        return;
     ir_ref values[3 + IR_MAX_RANK] = {index, lower_int(l, IR_T_I64, axis),
                                       lower_int(l, IR_T_I64, rank)};
     for (uint32_t k = 0; k < rank; k++)
@@ -89,12 +47,38 @@ index_wrap(struct lower *l, ir_ref index, ir_type type, ir_ref extent)
     return lower_select(l, negative, from_end, index);
 }
 
+/* An index of an axis as a number of 0 and up. */
+static ir_ref
+index_in_axis(struct lower *l, uint32_t site, struct lower_view view, uint32_t axis,
+              struct lower_value index)
+{
+    ir_ref extent = view.extents[axis];
+    ir_ref given =
+        index.type == IR_T_UINT64 ? index.parts[0] : lower_convert(l, index, IR_T_INT).parts[0];
+    ir_ref at = index_wrap(l, given, index.type, extent);
+    if (l->ctx->options.bounds)
+        index_check(l, lower_icmp(l, IR_ICMP_ULT, at, extent), site, given, axis, view.info->rank,
+                    view.extents);
+    return at;
+}
+
+ir_ref
+lower_index_one(struct lower *l, ir_ref py, ir_ref array_py, struct lower_view view, uint32_t axis,
+                struct lower_value index)
+{
+    uint32_t site = 0;
+    if (l->ctx->options.bounds)
+        site = lower_site(l, py, SP_E_OUT_OF_BOUNDS, lower_source_name(l, array_py),
+                          3 + view.info->rank);
+    return index_in_axis(l, site, view, axis, index);
+}
+
 /* ---- Elements of arrays ---- */
 
-static ir_ref
-index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index)
+ir_ref
+lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index)
 {
-    struct index_view view = index_view(l, lower_get(l, array_py));
+    struct lower_view view = lower_view_of(l, lower_get(l, array_py));
     uint32_t rank = view.info->rank;
     bool is_tuple = lower_info(l, index.type)->kind == IR_KIND_TUPLE;
     assert((is_tuple ? lower_info(l, index.type)->n_elems : 1) == rank && "an index per axis");
@@ -102,15 +86,8 @@ index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value in
     if (l->ctx->options.bounds && rank)
         site = lower_site(l, py, SP_E_OUT_OF_BOUNDS, lower_source_name(l, array_py), 3 + rank);
     ir_ref at[IR_MAX_RANK];
-    for (uint32_t k = 0; k < rank; k++) {
-        struct lower_value one = is_tuple ? lower_elem(l, index, k) : index;
-        ir_ref given =
-            one.type == IR_T_UINT64 ? one.parts[0] : lower_convert(l, one, IR_T_INT).parts[0];
-        at[k] = index_wrap(l, given, one.type, view.extents[k]);
-        if (l->ctx->options.bounds)
-            index_check(l, lower_icmp(l, IR_ICMP_ULT, at[k], view.extents[k]), site, given, k, rank,
-                        view.extents);
-    }
+    for (uint32_t k = 0; k < rank; k++)
+        at[k] = index_in_axis(l, site, view, k, is_tuple ? lower_elem(l, index, k) : index);
     ir_ref offset = lower_int(l, IR_T_I64, 0);
     if (view.strides) {
         for (uint32_t k = 0; k < rank; k++)
@@ -121,7 +98,7 @@ index_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value in
             offset = lower_op2(l, IR_MUL, offset, view.extents[axis]);
             offset = lower_op2(l, IR_ADD, offset, at[axis]);
         }
-        offset = lower_op2(l, IR_MUL, offset, lower_int(l, IR_T_I64, index_itemsize(view.info)));
+        offset = lower_op2(l, IR_MUL, offset, lower_int(l, IR_T_I64, lower_itemsize(view.info)));
     }
     return lower_op2(l, IR_PTRADD, view.data, offset);
 }
@@ -148,21 +125,26 @@ index_element(struct lower *l, ir_ref bits, ir_type dtype)
     return lower_scalar(l, type, lower_convert_scalar(l, bits, dtype, type));
 }
 
-static ir_ref
-index_stored(struct lower *l, ir_ref value_py, ir_type dtype)
+struct lower_value
+lower_load(struct lower *l, ir_ref address, ir_type dtype)
 {
-    ir_ref value = lower_get_as(l, value_py, dtype);
-    return dtype == IR_T_BOOL ? lower_cast(l, IR_ZEXT, IR_T_I8, value) : value;
+    ir_ref bits = lower_emit(l, IR_LOAD, index_memory_type(dtype), index_align(dtype), 1, &address);
+    return index_element(l, bits, dtype);
+}
+
+/* A value as an array of this dtype holds it. */
+static ir_ref
+index_stored(struct lower *l, struct lower_value value, ir_type dtype)
+{
+    ir_ref bits = lower_convert(l, value, dtype).parts[0];
+    return dtype == IR_T_BOOL ? lower_cast(l, IR_ZEXT, IR_T_I8, bits) : bits;
 }
 
 void
-lower_setitem(struct lower *l, ir_ref py)
+lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type dtype)
 {
-    const ir_ref *args = ir_operands(l->inst, py);
-    ir_type dtype = lower_info(l, l->inst->cells[args[0]].type)->dtype;
-    ir_ref address = index_address(l, py, args[0], lower_get(l, args[1]));
-    ir_ref value = index_stored(l, args[2], dtype);
-    lower_emit(l, IR_STORE, IR_T_NONE, index_align(dtype), 2, (ir_ref[]){address, value});
+    ir_ref bits = index_stored(l, value, dtype);
+    lower_emit(l, IR_STORE, IR_T_NONE, index_align(dtype), 2, (ir_ref[]){address, bits});
 }
 
 struct lower_value
@@ -171,8 +153,8 @@ lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op, enum ir_atomic f
     ir_ref array = lower_arg(l, py, 0);
     ir_type dtype = lower_info(l, l->inst->cells[array].type)->dtype;
     assert(dtype != IR_T_BOOL && "inference rejects atomics on bool");
-    ir_ref address = index_address(l, py, array, lower_get(l, lower_arg(l, py, 1)));
-    ir_ref value = index_stored(l, lower_arg(l, py, 2), dtype);
+    ir_ref address = lower_address(l, py, array, lower_get(l, lower_arg(l, py, 1)));
+    ir_ref value = index_stored(l, lower_get(l, lower_arg(l, py, 2)), dtype);
     ir_ref old = lower_emit(l, IR_ATOMIC, index_memory_type(dtype),
                             ir_is_float(dtype) ? float_op : int_op, 2, (ir_ref[]){address, value});
     return index_element(l, old, dtype);
@@ -219,10 +201,12 @@ lower_item(struct lower *l, ir_ref py)
     struct ir_cell index = l->inst->cells[args[1]];
     if (info->kind == IR_KIND_ARRAY) {
         ir_type dtype = info->dtype;
-        ir_ref address = index_address(l, py, args[0], lower_get(l, args[1]));
-        ir_ref bits =
-            lower_emit(l, IR_LOAD, index_memory_type(dtype), index_align(dtype), 1, &address);
-        return index_element(l, bits, dtype);
+        struct lower_value at = lower_get(l, args[1]);
+        struct ir_index_plan plan;
+        ir_index_plan(l->py, type, at.type, &plan);
+        if (!plan.is_element)
+            return lower_view(l, py, args[0], at);
+        return lower_load(l, lower_address(l, py, args[0], at), dtype);
     }
     assert(info->kind == IR_KIND_TUPLE && "arrays and tuples have elements");
     struct lower_value tuple = lower_get(l, args[0]);
@@ -236,7 +220,7 @@ lower_item(struct lower *l, ir_ref py)
 /* ---- Attributes ---- */
 
 static ir_ref
-index_size(struct lower *l, struct index_view view)
+index_size(struct lower *l, struct lower_view view)
 {
     ir_ref size = lower_int(l, IR_T_I64, 1);
     for (uint32_t k = 0; k < view.info->rank; k++)
@@ -258,7 +242,14 @@ lower_attr(struct lower *l, ir_ref py)
         const char *path = sp_arena_printf(l->core->arena, "%s.%s", object->str, name);
         return lower_scalar(l, type, lower_sreg(l, ir_intrin_by_path(path)));
     }
-    struct index_view view = index_view(l, value);
+    if (info->kind == IR_KIND_SLICE)
+        return lower_scalar(l, type,
+                            value.parts[strcmp(name, "start") == 0  ? 0
+                                        : strcmp(name, "stop") == 0 ? 1
+                                                                    : 2]);
+    struct lower_view view = lower_view_of(l, value);
+    if (strcmp(name, "T") == 0)
+        return lower_transpose(l, value, type);
     if (strcmp(name, "shape") == 0)
         return lower_value_new(l, type, view.info->rank, view.extents);
     if (strcmp(name, "strides") == 0) {
@@ -268,7 +259,7 @@ lower_attr(struct lower *l, ir_ref py)
     }
     ir_ref size = index_size(l, view);
     if (strcmp(name, "nbytes") == 0) {
-        size = lower_op2(l, IR_MUL, size, lower_int(l, IR_T_I64, index_itemsize(view.info)));
+        size = lower_op2(l, IR_MUL, size, lower_int(l, IR_T_I64, lower_itemsize(view.info)));
         lower_mark_nonneg(l, size);
     } else {
         assert(strcmp(name, "size") == 0 && "ndim, itemsize and dtype are constants");

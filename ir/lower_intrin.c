@@ -272,6 +272,7 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_ABS: return intrin_abs(l, py);
     case IR_RULE_MINMAX: return intrin_minmax(l, py, id);
     case IR_RULE_RANGE: return lower_range(l, py);
+    case IR_RULE_SLICE: return lower_slice_call(l, py);
     case IR_RULE_LEN: return intrin_len(l, py);
     case IR_RULE_ROUND_DIGITS: return intrin_round_digits(l, py);
     case IR_RULE_POW_BUILTIN:

@@ -34,7 +34,8 @@ lower_n_parts(const struct lower *l, ir_type type)
         return n;
     }
     case IR_KIND_ARRAY: return 1u + info->rank * (info->layout == IR_LAYOUT_ANY ? 2u : 1u);
-    case IR_KIND_RANGE: return 3;
+    case IR_KIND_RANGE:
+    case IR_KIND_SLICE: return 3;
     case IR_KIND_ITER: return 4;
     case IR_KIND_NONE:
     case IR_KIND_OBJECT: return 0;
@@ -69,6 +70,7 @@ lower_part_types(const struct lower *l, ir_type type, ir_type *machine_out)
         break;
     }
     case IR_KIND_RANGE:
+    case IR_KIND_SLICE:
         while (n < 3)
             machine_out[n++] = IR_T_I64;
         break;
@@ -152,6 +154,13 @@ lower_constant(struct lower *l, ir_const c, ir_type type)
     const struct ir_const_info *value = ir_const_info(l->py, c);
     if (info->kind == IR_KIND_SCALAR)
         return lower_convert(l, value_number(l, value), type);
+    if (info->kind == IR_KIND_SLICE) {
+        struct lower_value given[3];
+        for (uint32_t i = 0; i < 3; i++)
+            given[i] = info->elems[i] == IR_T_INT ? lower_constant(l, value->elems[i], IR_T_INT)
+                                                  : (struct lower_value){info->elems[i], 0, NULL};
+        return lower_slice_of(l, type, given);
+    }
     if (info->kind != IR_KIND_TUPLE) {
         assert(lower_n_parts(l, type) == 0 && "constants are numbers, tuples and objects");
         return (struct lower_value){type, 0, NULL};
@@ -278,8 +287,9 @@ lower_convert(struct lower *l, struct lower_value value, ir_type to)
     case IR_KIND_TUPLE: return value_convert_tuple(l, value, to);
     case IR_KIND_ARRAY: return value_convert_array(l, value, to);
     case IR_KIND_RANGE:
+    case IR_KIND_SLICE:
     case IR_KIND_ITER:
-        assert(value.n == lower_n_parts(l, to) && "ranges meet ranges");
+        assert(value.n == lower_n_parts(l, to) && "ranges meet ranges, slices slices");
         return (struct lower_value){to, value.n, value.parts};
     case IR_KIND_NONE:
     case IR_KIND_OBJECT: return (struct lower_value){to, 0, NULL};

@@ -146,6 +146,13 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         row.elems = info->elems;
         key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
         break;
+    case IR_KIND_SLICE:
+        row.n_elems = info->n_elems;
+        row.elems = info->elems;
+        row.step_sign = info->step_sign;
+        key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
+        key_add(&key, &row.step_sign, sizeof row.step_sign);
+        break;
     case IR_KIND_ARRAY: {
         assert(ir_type_is_scalar(info->dtype) && info->rank <= IR_MAX_RANK && "no such array");
         row.dtype = info->dtype;

@@ -186,11 +186,26 @@ numbers_join_arrays(struct ir_module *module, const struct ir_type_info *a,
         return IR_T_CONFLICT;
     struct ir_type_info joined = *a;
     if (a->layout != b->layout)
-        joined.layout = IR_LAYOUT_ANY;
+        joined.layout = a->rank ? IR_LAYOUT_ANY : IR_LAYOUT_C;
     if (b->align_log2 < joined.align_log2)
         joined.align_log2 = b->align_log2;
     joined.read_only |= b->read_only;
     return ir_type_intern(module, &joined);
+}
+
+/* None is a number once the step's sign is known (lower_view.c), so a bound may be None on one path
+ * and a number on another; what it was cannot be read any more then. */
+static ir_type
+numbers_join_slices(struct ir_module *module, const struct ir_type_info *a,
+                    const struct ir_type_info *b)
+{
+    ir_type elems[3];
+    for (uint32_t i = 0; i < 3; i++)
+        elems[i] = a->elems[i] == b->elems[i] ? a->elems[i] : IR_T_CONFLICT;
+    return ir_type_intern(module, &(struct ir_type_info){.kind = IR_KIND_SLICE,
+                                                         .step_sign = a->step_sign & b->step_sign,
+                                                         .n_elems = 3,
+                                                         .elems = elems});
 }
 
 ir_type
@@ -216,6 +231,7 @@ ir_type_join(struct ir_module *module, ir_type a, ir_type b)
         if (info_a.step_sign != info_b.step_sign)
             info_a.step_sign = 0;
         return ir_type_intern(module, &info_a);
+    case IR_KIND_SLICE: return numbers_join_slices(module, &info_a, &info_b);
     case IR_KIND_ITER: {
         ir_type over = ir_type_join(module, info_a.elems[0], info_b.elems[0]);
         if (over == IR_T_CONFLICT)

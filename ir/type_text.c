@@ -92,6 +92,7 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
         sp_str_add(out, how->kind == IR_C_EXCEPTION ? how->str : "str");
         break;
     }
+    case IR_KIND_SLICE: sp_str_add(out, "slice"); break;
     case IR_KIND_ITER:
         sp_str_add(out, "iterator over ");
         if (info->n_elems)

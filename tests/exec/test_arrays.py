@@ -209,7 +209,7 @@ def test_empty_arrays(shape):
 def test_an_index_may_be_a_tuple_or_any_integer():
     source = (
         "def kernel(x, out):\n    at = (1, 2)\n    out[0] = x[at]\n    out[1] = x[gpu.uint8(1), gpu.int64(0)]\n"
-        "    out[2] = x[True, False]\n    t = (0, 1)\n    x[t] = 50\n    x[at] += 1\n"
+        "    out[2] = x[np.int8(1), gpu.uint64(0)]\n    t = (0, 1)\n    x[t] = 50\n    x[at] += 1\n"
     )
     x = np.arange(12, dtype="int32").reshape(3, 4)
     out = np.zeros(3, "int32")

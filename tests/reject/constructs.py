@@ -117,12 +117,6 @@ def assigned_global(x):
 
 
 # kernel(float32[:])
-def slice_of_an_array(x):
-    y = x[1:3]  # error: NYI_CONSTRUCT a slice
-    y[0] = 1.0
-
-
-# kernel(float32[:])
 def membership(x):
     x[0] = 3 in (1, 2, 3)  # error: NYI_CONSTRUCT the operator 'in'
 

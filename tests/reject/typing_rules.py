@@ -39,7 +39,7 @@ def tuple_index_of_64_bits(x):
 
 # kernel(float32[:, :])
 def rank(x):
-    x[0] = 1.0  # error: RANK_MISMATCH a 2-dimensional array is indexed with 1
+    x[0, 0, 0] = 1.0  # error: RANK_MISMATCH a 2-dimensional array is indexed with 3
 
 
 # kernel(float32[:])
@@ -220,4 +220,4 @@ def kernel_with_a_tuple(n, x):
 
 # kernel(float32[:, :, :])
 def rank_of_augmented(x):
-    x[0, 0] += 1.0  # error: RANK_MISMATCH a 3-dimensional array is indexed with 2
+    x[0, 0, 0, 0] += 1.0  # error: RANK_MISMATCH a 3-dimensional array is indexed with 4

@@ -1,0 +1,342 @@
+/* lower_assign: stores to elements and to views, and operators that change a view in place.
+ *
+ * In: SETITEM, and BIN with IR_INPLACE whose left operand is an array. Out: a store, or a loop per
+ * axis around one. A source array is spread over the target as NumPy does: axes are matched from the
+ * last one, and an axis of extent 1 repeats.
+ *
+ *     v[...] = x     for each element: store
+ *     v[...] = w     for each element: load, store
+ *     v += w         for each element: load both, add, store
+ *
+ * Source and target may be parts of one array. NumPy's result is that of a copied source; here the
+ * order of the loops makes it so. If source and target have the same strides, an element's target
+ * address is its source address plus a constant, so going through the addresses upwards is right
+ * where that is negative, downwards where it is positive. That order is what loops give when the
+ * axes are sorted by stride, the largest outermost, and no stride is negative. With other strides the
+ * memory must be apart, which is tested, or a thread raises STORE_OVERLAP; a source that is one
+ * element may lie anywhere, for the target's element that it is gets its own value.
+ *
+ *     a[1:] = a[:-1]    %up = icmp.ugt %target, %source     then from the last element to the first
+ *
+ * Lost: copying the source (a thread has no memory for it), and following the cycles of the
+ * permutation (which would take a division per element and axis). */
+#include "ir/lower.h"
+
+#include <assert.h>
+
+#define ASSIGN_SHAPE "{i} elements along axis {i} of an array cannot be stored in {i}"
+
+/* Two addresses that go through the elements of a target and of what is stored there. */
+struct assign {
+    ir_ref py; /* the place */
+    ir_type dtype;
+    uint32_t rank;
+    ir_ref extents[IR_MAX_RANK];
+    ir_ref target, target_by[IR_MAX_RANK];
+    ir_ref source, source_by[IR_MAX_RANK]; /* source 0: there is none */
+    ir_type source_dtype;
+    bool apart;               /* source and target lie in different spaces */
+    ir_ref bin;               /* the BIN of an operator in place, or 0 */
+    struct lower_value value; /* stored, where there is no source */
+};
+
+/* ---- Shapes ---- */
+
+/* The strides of the source along the target's axes: 0 where it repeats. */
+static void
+assign_spread(struct lower *l, struct assign *a, struct lower_value source)
+{
+    struct lower_view view = lower_view_of(l, source);
+    uint32_t rank = view.info->rank, first = a->rank - rank;
+    ir_ref strides[IR_MAX_RANK], zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
+    lower_strides(l, source, strides);
+    a->source = view.data;
+    a->source_dtype = view.info->dtype;
+    for (uint32_t k = 0; k < a->rank; k++) {
+        a->source_by[k] = zero;
+        if (k < first)
+            continue;
+        ir_ref extent = view.extents[k - first];
+        a->source_by[k] = strides[k - first];
+        if (extent == a->extents[k])
+            continue;
+        ir_ref repeats = lower_icmp(l, IR_ICMP_EQ, extent, one);
+        a->source_by[k] = lower_select(l, repeats, zero, strides[k - first]);
+        if (l->ctx->options.bounds) {
+            ir_ref equal = lower_icmp(l, IR_ICMP_EQ, extent, a->extents[k]);
+            ir_ref values[] = {extent, lower_int(l, IR_T_I64, k - first), a->extents[k]};
+            lower_raise_unless(l, lower_op2(l, IR_OR, equal, repeats),
+                               lower_site(l, a->py, SP_E_STORE_SHAPE, ASSIGN_SHAPE, 3), 3, values);
+        }
+    }
+}
+
+/* ---- Order ---- */
+
+/* Turns axis k around if `turned`: the addresses begin at its other end. */
+static void
+assign_turn(struct lower *l, struct assign *a, uint32_t k, ir_ref turned)
+{
+    ir_ref zero = lower_int(l, IR_T_I64, 0);
+    ir_ref last = lower_op2(l, IR_SUB, a->extents[k], lower_int(l, IR_T_I64, 1));
+    last = lower_select(l, turned, last, zero);
+    ir_ref *ends[] = {&a->target, &a->source}, *steps[] = {&a->target_by[k], &a->source_by[k]};
+    for (uint32_t i = 0; i < 2; i++) {
+        *ends[i] = lower_op2(l, IR_PTRADD, *ends[i], lower_op2(l, IR_MUL, last, *steps[i]));
+        *steps[i] = lower_select(l, turned, lower_op2(l, IR_SUB, zero, *steps[i]), *steps[i]);
+    }
+}
+
+/* The larger stride of the target outermost; strides are not negative. */
+static void
+assign_sort(struct lower *l, struct assign *a)
+{
+    for (uint32_t end = a->rank; end-- > 1;)
+        for (uint32_t k = 0; k < end; k++) {
+            ir_ref swap = lower_icmp(l, IR_ICMP_SLT, a->target_by[k], a->target_by[k + 1]);
+            ir_ref *lists[] = {a->extents, a->target_by, a->source_by};
+            for (uint32_t i = 0; i < 3; i++) {
+                ir_ref outer = lists[i][k], inner = lists[i][k + 1];
+                lists[i][k] = lower_select(l, swap, inner, outer);
+                lists[i][k + 1] = lower_select(l, swap, outer, inner);
+            }
+        }
+}
+
+static void
+assign_reverse_axes(struct assign *a)
+{
+    ir_ref *lists[] = {a->extents, a->target_by, a->source_by};
+    for (uint32_t k = 0; k < a->rank / 2; k++)
+        for (uint32_t i = 0; i < 3; i++) {
+            ir_ref outer = lists[i][k];
+            lists[i][k] = lists[i][a->rank - 1 - k];
+            lists[i][a->rank - 1 - k] = outer;
+        }
+}
+
+/* The first address of a side and the one behind its last byte. */
+static void
+assign_reach(struct lower *l, const struct assign *a, ir_ref at, const ir_ref *by, ir_type dtype,
+             ir_ref *low_out, ir_ref *high_out)
+{
+    ir_ref zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
+    ir_ref low = zero, high = lower_int(l, IR_T_I64, ir_scalar_row(dtype)->bits / 8);
+    for (uint32_t k = 0; k < a->rank; k++) {
+        ir_ref far = lower_op2(l, IR_MUL, lower_op2(l, IR_SUB, a->extents[k], one), by[k]);
+        ir_ref down = lower_icmp(l, IR_ICMP_SLT, by[k], zero);
+        low = lower_op2(l, IR_ADD, low, lower_select(l, down, far, zero));
+        high = lower_op2(l, IR_ADD, high, lower_select(l, down, zero, far));
+    }
+    *low_out = lower_op2(l, IR_PTRADD, at, low);
+    *high_out = lower_op2(l, IR_PTRADD, at, high);
+}
+
+/* Raises if the strides differ and the memory is not surely apart. */
+static void
+assign_check_overlap(struct lower *l, const struct assign *a)
+{
+    ir_ref zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
+    ir_ref same = lower_bool(l, true), single = same, empty = lower_bool(l, false);
+    int64_t known;
+    for (uint32_t k = 0; k < a->rank; k++) {
+        ir_ref equal = a->target_by[k] == a->source_by[k]
+                           ? lower_bool(l, true)
+                           : lower_icmp(l, IR_ICMP_EQ, a->target_by[k], a->source_by[k]);
+        ir_ref few = lower_icmp(l, IR_ICMP_SLE, a->extents[k], one);
+        same = lower_op2(l, IR_AND, same, lower_op2(l, IR_OR, equal, few));
+        ir_ref repeats = lower_icmp(l, IR_ICMP_EQ, a->source_by[k], zero);
+        single = lower_op2(l, IR_AND, single, lower_op2(l, IR_OR, repeats, few));
+        empty = lower_op2(l, IR_OR, empty, lower_icmp(l, IR_ICMP_EQ, a->extents[k], zero));
+    }
+    ir_ref good = lower_op2(l, IR_OR, same, lower_op2(l, IR_OR, single, empty));
+    if (lower_int_of(l, good, &known) && known)
+        return;
+    ir_ref target_low, target_high, source_low, source_high;
+    assign_reach(l, a, a->target, a->target_by, a->dtype, &target_low, &target_high);
+    assign_reach(l, a, a->source, a->source_by, a->source_dtype, &source_low, &source_high);
+    good = lower_op2(l, IR_OR, good, lower_icmp(l, IR_ICMP_ULE, target_high, source_low));
+    good = lower_op2(l, IR_OR, good, lower_icmp(l, IR_ICMP_ULE, source_high, target_low));
+    lower_raise_unless(l, good, lower_site(l, a->py, SP_E_STORE_OVERLAP, "", 0), 0, NULL);
+}
+
+static void
+assign_order(struct lower *l, struct assign *a, enum ir_layout layout)
+{
+    if (layout == IR_LAYOUT_F)
+        assign_reverse_axes(a);
+    if (!a->source || a->apart)
+        return;
+    ir_ref zero = lower_int(l, IR_T_I64, 0);
+    for (uint32_t k = 0; layout == IR_LAYOUT_ANY && k < a->rank; k++)
+        assign_turn(l, a, k, lower_icmp(l, IR_ICMP_SLT, a->target_by[k], zero));
+    if (layout == IR_LAYOUT_ANY)
+        assign_sort(l, a);
+    assign_check_overlap(l, a);
+    ir_ref down = lower_icmp(l, IR_ICMP_UGT, a->target, a->source);
+    for (uint32_t k = 0; k < a->rank; k++)
+        assign_turn(l, a, k, down);
+}
+
+/* ---- Elements ---- */
+
+/* target <op> source of one element. The operator's rules are those of its operands, so it is lent
+ * elements in the place of arrays. */
+static struct lower_value
+assign_operate(struct lower *l, const struct assign *a, struct lower_value old,
+               struct lower_value other)
+{
+    ir_ref py = a->bin, lent[2] = {ir_operand(l->inst, py, 0), ir_operand(l->inst, py, 1)};
+    struct lower_value elements[2] = {old, other}, values[2];
+    struct ir_cell cells[2], result = l->inst->cells[py];
+    struct lower_product products[2];
+    uint32_t n = a->source && lent[0] != lent[1] ? 2 : 1;
+    for (uint32_t i = 0; i < n; i++) {
+        values[i] = l->values[lent[i]];
+        cells[i] = l->inst->cells[lent[i]];
+        products[i] = l->products[lent[i]];
+        l->values[lent[i]] = elements[i];
+        l->inst->cells[lent[i]] = (struct ir_cell){.type = elements[i].type};
+        l->products[lent[i]] = (struct lower_product){0, 0};
+    }
+    l->inst->cells[py].type = old.type; /* a number */
+    struct lower_value value = lower_bin(l, py);
+    l->inst->cells[py] = result;
+    for (uint32_t i = 0; i < n; i++) {
+        l->values[lent[i]] = values[i];
+        l->inst->cells[lent[i]] = cells[i];
+        l->products[lent[i]] = products[i];
+    }
+    return value;
+}
+
+static void
+assign_element(struct lower *l, const struct assign *a, ir_ref target, ir_ref source)
+{
+    struct lower_value value = a->value;
+    if (a->source)
+        value = lower_load(l, source, a->source_dtype);
+    if (a->bin)
+        value = assign_operate(l, a, lower_load(l, target, a->dtype), value);
+    lower_store(l, target, value, a->dtype);
+}
+
+/* The loops over axis k and those inside it. */
+static void
+assign_loop(struct lower *l, const struct assign *a, uint32_t k, ir_ref target, ir_ref source)
+{
+    if (k == a->rank) {
+        assign_element(l, a, target, source);
+        return;
+    }
+    struct lower_loop loop;
+    uint32_t n = a->source ? 3 : 2;
+    lower_loop_open(l, &loop, n, (ir_ref[]){lower_int(l, IR_T_I64, 0), target, source});
+    ir_ref at[3] = {loop.phis[0], loop.phis[1], n == 3 ? loop.phis[2] : 0};
+    lower_loop_test(l, &loop, lower_icmp(l, IR_ICMP_SLT, at[0], a->extents[k]));
+    assign_loop(l, a, k + 1, at[1], at[2]);
+    ir_ref next[3] = {lower_op2(l, IR_ADD_NSW, at[0], lower_int(l, IR_T_I64, 1)),
+                      lower_op2(l, IR_PTRADD, at[1], a->target_by[k])};
+    if (n == 3)
+        next[2] = lower_op2(l, IR_PTRADD, at[2], a->source_by[k]);
+    lower_loop_close(l, &loop, next);
+}
+
+/* Stores `value`, a number or an array, in all of `target`; `bin`: what it is combined with first. */
+static void
+assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_value value,
+           ir_ref bin)
+{
+    struct lower_view view = lower_view_of(l, target);
+    struct ir_type_info info = *view.info;
+    struct assign a = {.py = py,
+                       .dtype = info.dtype,
+                       .rank = info.rank,
+                       .target = view.data,
+                       .bin = bin,
+                       .value = value};
+    lower_strides(l, target, a.target_by);
+    for (uint32_t k = 0; k < a.rank; k++)
+        a.extents[k] = view.extents[k];
+    enum ir_layout layout = (enum ir_layout)info.layout;
+    if (!ir_type_is_scalar(value.type)) {
+        a.apart = lower_info(l, value.type)->space != info.space;
+        assign_spread(l, &a, value);
+    } else {
+        if (!bin) /* converted once, not per element */
+            a.value = lower_convert(l, value, info.dtype);
+        if (layout != IR_LAYOUT_ANY && a.rank > 1) { /* without gaps: one axis */
+            for (uint32_t k = 1; k < a.rank; k++)
+                a.extents[0] = lower_op2(l, IR_MUL, a.extents[0], a.extents[k]);
+            a.target_by[0] = lower_int(l, IR_T_I64, lower_itemsize(&info));
+            a.rank = 1;
+            layout = IR_LAYOUT_C;
+        }
+    }
+    assign_order(l, &a, layout);
+    assign_loop(l, &a, 0, a.target, a.source);
+}
+
+/* ---- Instructions ---- */
+
+/* Whether two indices are surely the same: one value, one constant, or slices of the same values. */
+static bool
+assign_same_index(const struct lower *l, ir_ref a, ir_ref b, unsigned depth)
+{
+    if (a == b)
+        return true;
+    struct ir_cell x = l->inst->cells[a], y = l->inst->cells[b];
+    if (x.constant && x.constant == y.constant && x.type == y.type)
+        return true;
+    const struct ir_insn *p = ir_insn(l->from, a), *q = ir_insn(l->from, b);
+    if (!depth || p->op != q->op || p->n_args != q->n_args ||
+        (p->op != IR_SLICE && p->op != IR_TUPLE))
+        return false;
+    for (uint32_t i = 0; i < p->n_args; i++)
+        if (!assign_same_index(l, ir_arg(l->from, a, i), ir_arg(l->from, b, i), depth - 1))
+            return false;
+    return true;
+}
+
+/* `a[i] <op>= x` of a view is three steps: take the view, change it, store it where it was taken from.
+ * The last one has nothing to do. */
+static bool
+assign_is_done(const struct lower *l, ir_ref py)
+{
+    const ir_ref *args = ir_operands(l->inst, py);
+    if (ir_operation(l->inst, args[2]) != IR_BIN ||
+        !(ir_operation_imm(l->inst, args[2]) & IR_INPLACE))
+        return false;
+    ir_ref item = ir_operand(l->inst, args[2], 0);
+    return ir_operation(l->inst, item) == IR_ITEM && ir_operand(l->inst, item, 0) == args[0] &&
+           assign_same_index(l, ir_operand(l->inst, item, 1), args[1], 2);
+}
+
+void
+lower_setitem(struct lower *l, ir_ref py)
+{
+    const ir_ref *args = ir_operands(l->inst, py);
+    ir_type array = l->inst->cells[args[0]].type;
+    struct lower_value index = lower_get(l, args[1]), value = lower_get(l, args[2]);
+    struct ir_index_plan plan;
+    ir_index_plan(l->py, array, index.type, &plan);
+    ir_type dtype = lower_info(l, array)->dtype;
+    if (!plan.is_element) {
+        if (!assign_is_done(l, py))
+            assign_run(l, py, lower_view(l, py, args[0], index), value, 0);
+        return;
+    }
+    ir_ref address = lower_address(l, py, args[0], index);
+    if (!ir_type_is_scalar(value.type))
+        value = lower_load(l, value.parts[0], lower_info(l, value.type)->dtype);
+    lower_store(l, address, value, dtype);
+}
+
+struct lower_value
+lower_inplace(struct lower *l, ir_ref py)
+{
+    struct lower_value target = lower_get(l, ir_operand(l->inst, py, 0));
+    struct lower_value value = lower_get(l, ir_operand(l->inst, py, 1));
+    assign_run(l, py, target, value, py);
+    return target;
+}
