@@ -140,6 +140,13 @@ def test_as_numpy(name):
     agree(*BODIES[name])
 
 
+@pytest.mark.parametrize("name", BODIES)
+def test_as_the_python_device(name):
+    body, *args = BODIES[name]
+    lines = "".join(f"    {line}\n" for line in body.split("\n"))
+    kit.agree(f"def kernel({', '.join('abcde'[: len(args)])}):\n{lines}", tuple(args))
+
+
 FUNCTIONS = """
 def total(v):
     s = 0

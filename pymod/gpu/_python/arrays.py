@@ -6,13 +6,15 @@ new axes give views of the same memory.
 
 from __future__ import annotations
 
+import operator as python_operator
+
 from gpu._python import operations
 from gpu._python.scalars import TYPES, Int, Scalar, lift
 from gpu._python.types import TypeObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 INT_KINDS = "iu"
@@ -39,6 +41,13 @@ def integer_of(x: Any, what: str = "an index") -> int:
         kind = type(x).__name__ if lifted is NotImplemented else lifted.name
         raise operations.error("TypingError", f"{what} must be an integer, not {kind}")
     return int(lifted.value)
+
+
+def position_of(x: Any) -> int:
+    """An index of an array's axis. A bool is none: NumPy takes it as a mask."""
+    if isinstance(x, (bool, TYPES["bool"])):
+        raise operations.error("TypingError", "an index must be an integer, not bool")
+    return integer_of(x)
 
 
 def plain_slice(s: slice) -> slice:
@@ -115,8 +124,10 @@ class Array:
                 whole = False
                 place.append(plain_slice(part))
             else:
-                place.append(self.bounded(integer_of(part), axis))
+                place.append(self.bounded(position_of(part), axis))
             axis += 1
+        if sum(part is Ellipsis for part in parts) > 1:
+            raise operations.error("TypingError", "an index has more than one '...'")
         return tuple(place), whole
 
     def bounded(self, index: int, axis: int) -> int:
@@ -152,7 +163,7 @@ class Array:
     def converted(self, value: Any) -> Any:
         """What a store puts into memory."""
         cls = stored_type(self.base.dtype)
-        x = lift(value)
+        x = lift(value.read(()) if isinstance(value, Array) and not value.base.ndim else value)
         if x is NotImplemented:
             kind = type(value).__name__
             message = f"{kind} cannot be stored in an array of {cls.name}"
@@ -160,18 +171,40 @@ class Array:
         return operations.stored(x, cls).value
 
     def fill(self, target: Any, value: Any) -> None:
-        """Slice assignment: a number everywhere, or the elements of an array of the same shape."""
-        if not isinstance(value, Array):
-            target[...] = self.converted(value)
-            return
-        if value.base.shape != target.shape:
-            raise operations.error("TypingError", f"an array of shape {value.base.shape} cannot be "
-                                   f"stored in a slice of shape {target.shape}")  # fmt: skip
+        """Slice assignment: a number everywhere, or the elements of an array spread as NumPy does."""
         import numpy as np
 
-        source = Array(value.base.copy(), value.name)
+        source = self.spread(value, target.shape)
         for place in np.ndindex(target.shape):
-            target[place] = self.converted(source.read(place))
+            target[place] = self.converted(source(place))
+
+    def spread(self, value: Any, shape: tuple) -> Callable[[tuple], Any]:
+        """What stands at each place if a number or a copy of an array is spread over the shape."""
+        if not isinstance(value, Array):
+            return lambda place: value
+        import numpy as np
+
+        if value.base.ndim > len(shape):
+            raise operations.error("TypingError", f"an array of {value.base.ndim} axes cannot be "
+                                   f"stored in a view of {len(shape)} axes")  # fmt: skip
+        first = len(shape) - value.base.ndim
+        for axis, extent in enumerate(value.base.shape):
+            if extent not in (1, shape[first + axis]):
+                message = (f"{extent} elements along axis {axis} of an array cannot be stored in "
+                           f"{shape[first + axis]}")  # fmt: skip
+                raise operations.error("KernelValueError", message)
+        return Array(np.broadcast_to(value.base.copy(), shape), value.name).read
+
+    def in_place(self, operator: Callable[[Any, Any], Any], value: Any) -> Array:
+        """An augmented assignment, element by element."""
+        if self.read_only:
+            raise operations.error("TypingError", f"'{self.name}' is read-only")
+        import numpy as np
+
+        source = self.spread(value, self.base.shape)
+        for place in np.ndindex(self.base.shape):
+            self.base[place] = self.converted(operator(self.read(place), source(place)))
+        return self
 
     def __len__(self) -> int:
         if not self.base.ndim:
@@ -188,3 +221,12 @@ class Array:
 
     def __bool__(self) -> bool:
         raise operations.error("TypingError", f"array '{self.name}' has no truth value")
+
+
+def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array]:
+    return lambda array, value: array.in_place(operator, value)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_",
+              "or_", "xor"):  # fmt: skip
+    setattr(Array, f"__i{_name.rstrip('_')}__", _in_place(getattr(python_operator, _name)))
