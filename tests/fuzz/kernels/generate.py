@@ -14,6 +14,7 @@ import random
 import re
 from dataclasses import dataclass, field
 
+import ml_dtypes
 import numpy as np
 
 from .explicit import type_of
@@ -100,17 +101,13 @@ def elements(rng: random.Random, dtype: str, shape: tuple[int, ...]) -> np.ndarr
 
 
 def dtype_of(name: str) -> np.dtype:
-    if name == "bfloat16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
 
 
 class Generator:
-    def __init__(self, seed: int, halves: bool = True):
+    def __init__(self, seed: int):
         self.rng = random.Random(seed)
-        self.dtypes = DTYPES if halves else tuple(d for d in DTYPES if "float16" not in d)
+        self.dtypes = DTYPES
         self.counter = 0
         self.arrays: dict[str, tuple[str, int]] = {}
         self.functions: list[tuple[str, int, int]] = []  # name, parameters, returned values
@@ -428,10 +425,10 @@ def final_type(source: str, arrays: dict[str, tuple[str, int]], name: str) -> Ty
         return None
 
 
-def generate(seed: int, halves: bool = True) -> Case:
+def generate(seed: int) -> Case:
     """The first kernel with a meaning from this seed on; every seed gives one."""
     for attempt in range(1000):
-        case = Generator(seed * 1000 + attempt, halves).case(seed)
+        case = Generator(seed * 1000 + attempt).case(seed)
         if case is not None:
             return case
     raise AssertionError("a generator that writes no programs")
