@@ -13,8 +13,8 @@ from oracle import Num
 _numbers = count()
 
 # The dtype whose elements are read to make a value of a kind, and how the kernel makes it of one.
-SOURCE_DTYPE = {"int": "int64", "float": "float64"}
-READ = {"int": "{}", "bool": "{}", "uint64": "{}", "float32": "{}", "float64": "{}",
+SOURCE_DTYPE = {"int": "int64", "float": "float64", "bfloat16": "float32"}
+READ = {"int": "{}", "bool": "{}", "uint64": "{}", "float16": "{}", "float32": "{}", "float64": "{}",
         "float": "float({})"}  # fmt: skip
 
 

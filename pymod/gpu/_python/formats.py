@@ -36,7 +36,7 @@ def round_fraction(x: Fraction, name: str, zero: float = 0.0) -> float:
     count = round(size / unit)  # Python's round() is to even
     size = count * unit
     if size >= Fraction(2) ** (largest + 1):
-        return math.copysign(math.inf, x)
+        return -math.inf if x < 0 else math.inf
     result = size.numerator / size.denominator  # exact
     return -result if x < 0 else result
 
