@@ -2,6 +2,8 @@
 
 A page holds  <!-- table FILE MACRO column column ... -->  and  <!-- end -->; what stands between is
 replaced by the rows of MACRO in FILE. Column names are those in the comment at the table's head.
+A page may also hold  <!-- pairs MACRO operator ... -->,  which becomes the table of all pairs of
+types (classes.py), and  <!-- single MACRO operator ... -->,  one of single types.
 With --check nothing is written, and a page that is out of step is an error.
 """
 
@@ -10,8 +12,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from classes import Classes
+
 TOP = Path(__file__).resolve().parents[1]
 REGION = re.compile(r"(<!-- table (\S+) (\w+) ([\w ]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+PAIRS = re.compile(r"(<!-- (pairs|single) (\w+)([\w ]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|[(),]|[^"(),/]+|/', re.DOTALL)
 
 
@@ -53,12 +58,22 @@ def table(file: str, macro: str, wanted: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def types_table(classes: Classes, how: str, macro: str, ops: tuple[str, ...]) -> str:
+    if how == "pairs":
+        return classes.matrix(macro, *(ops or ("",)))
+    return classes.columns(macro, ops)
+
+
 def main() -> int:
+    classes = Classes(rows_of)
     check = sys.argv[1:] == ["--check"]
     stale = 0
     for page in sorted((TOP / "docs").glob("*.md")):
         old = page.read_text()
         new = REGION.sub(lambda m: m[1] + table(m[2], m[3], m[4].split()) + m[5], old)
+        new = PAIRS.sub(
+            lambda m: m[1] + types_table(classes, m[2], m[3], tuple(m[4].split())) + m[5], new
+        )
         if new != old:
             print(f"docs/{page.name} is out of step: run docs/generate.py" if check else page.name)
             stale += 1

@@ -123,13 +123,20 @@ bool ir_bind_call(const struct ir_module *module, const struct ir_func *callee, 
 
 enum ir_arith_result {
     IR_RES_NONE, IR_RES_INT, IR_RES_BOOL, IR_RES_COMMON, IR_RES_LEFT, IR_RES_FLOAT, IR_RES_DOUBLE,
-    IR_RES_SAME
+    IR_RES_SAME, IR_RES_EXACT
 };
 enum ir_lowering {
     IR_LOW_NONE, IR_LOW_IADD, IR_LOW_ISUB, IR_LOW_IMUL, IR_LOW_IFLOORDIV, IR_LOW_IMOD, IR_LOW_IPOW,
     IR_LOW_ISHL, IR_LOW_ISHR, IR_LOW_IAND, IR_LOW_IOR, IR_LOW_IXOR, IR_LOW_FADD, IR_LOW_FSUB,
     IR_LOW_FMUL, IR_LOW_FDIV, IR_LOW_FFLOORDIV, IR_LOW_FMOD, IR_LOW_FPOW, IR_LOW_INEG, IR_LOW_FNEG,
-    IR_LOW_POS, IR_LOW_INVERT
+    IR_LOW_POS, IR_LOW_INVERT, IR_LOW_NOT
+};
+/* Functions of one number. */
+enum ir_numfunc { IR_NUM_ABS, IR_NUM_ROUND, IR_NUM_DIGITS, IR_NUM_MATH, IR_N_NUMFUNCS };
+/* How a number becomes one of another class; RESIZE and FLOAT go by the widths of both. */
+enum ir_conversion {
+    IR_CONV_RESIZE, IR_CONV_NONZERO, IR_CONV_UNIT, IR_CONV_SITOFP, IR_CONV_UITOFP, IR_CONV_FPTOSI,
+    IR_CONV_FPTOUI, IR_CONV_FLOAT
 };
 struct ir_arith_row {
     uint8_t result;   /* enum ir_arith_result */
@@ -157,8 +164,6 @@ ir_is_unsigned(ir_type t)
 {
     return t >= IR_T_UINT8 && t <= IR_T_UINT64;
 }
-struct ir_arith_row ir_arith_row(enum ir_binop op, ir_type a, ir_type b);
-struct ir_arith_row ir_unary_row(enum ir_unop op, ir_type a);
 /* The result type of `a op b`, and how to compute it; IR_T_NONE or IR_T_MIXED if there is none.
  * `negative_constant`: b is a negative constant of the program. */
 ir_type ir_bin_type(enum ir_binop op, ir_type a, ir_type b, bool negative_constant,
@@ -167,6 +172,8 @@ ir_type ir_un_type(enum ir_unop op, ir_type a, enum ir_lowering *lowering_out);
 /* The type both sides of a comparison convert to; IR_T_MIXED: uint64 with a signed one, compare exactly. */
 ir_type ir_cmp_type(ir_type a, ir_type b);
 /* The float type of a math function's arguments: the widest typed float, or float. */
+ir_type ir_func_type(enum ir_numfunc op, ir_type a);
+enum ir_conversion ir_conversion(ir_type from, ir_type to);
 ir_type ir_math_type(uint32_t n, const ir_type *args);
 /* The type where variables of these types meet (numbers.md, Joins); also tuples, arrays, objects. */
 ir_type ir_type_join(struct ir_module *module, ir_type a, ir_type b);

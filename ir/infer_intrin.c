@@ -101,7 +101,7 @@ intrin_round(struct intrin_call *call, struct ir_cell *out)
 {
     if (!intrin_numbers(call))
         return false;
-    *out = infer_typed(IR_T_INT);
+    *out = infer_typed(ir_func_type(IR_NUM_ROUND, call->args[0].type));
     return true;
 }
 
@@ -120,8 +120,7 @@ intrin_round_digits(struct intrin_call *call, struct ir_cell *out)
             return true;
         return CALL_ERROR(call, NEEDS_CONSTANT, "the number of digits");
     }
-    ir_type type = call->args[0].type;
-    *out = infer_typed(type == IR_T_BOOL ? IR_T_INT : type);
+    *out = infer_typed(ir_func_type(IR_NUM_DIGITS, call->args[0].type));
     return true;
 }
 
@@ -185,7 +184,7 @@ intrin_abs(struct intrin_call *call, struct ir_cell *out)
 {
     if (!intrin_numbers(call))
         return false;
-    *out = infer_typed(call->args[0].type == IR_T_BOOL ? IR_T_INT : call->args[0].type);
+    *out = infer_typed(ir_func_type(IR_NUM_ABS, call->args[0].type));
     return true;
 }
 

@@ -36,7 +36,7 @@ enum ir_fixed_type {
 #define IR_FIRST_SCALAR IR_T_BOOL
 #define IR_LAST_SCALAR IR_T_FLOAT64
 
-enum ir_class { IR_CLASS_BOOL, IR_CLASS_INT, IR_CLASS_UINT, IR_CLASS_FLOAT };
+enum ir_class { IR_CLASS_BOOL, IR_CLASS_INT, IR_CLASS_UINT, IR_CLASS_FLOAT, IR_N_CLASSES };
 
 struct ir_scalar_row {
     const char *name;

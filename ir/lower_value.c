@@ -210,36 +210,37 @@ value_to_bool(struct lower *l, ir_ref value, ir_type from)
     return lower_icmp(l, IR_ICMP_NE, value, lower_int(l, machine, 0));
 }
 
+/* Between integers, or between floats. */
 static ir_ref
-value_int_to_float(struct lower *l, ir_ref value, ir_type from, ir_type machine)
+value_resize(struct lower *l, ir_ref value, ir_type machine, enum ir_op widen, enum ir_op narrow)
 {
-    if (from == IR_T_BOOL)
-        return lower_select(l, value, lower_float(l, machine, 1), lower_float(l, machine, 0));
-    return lower_cast(l, ir_is_unsigned(from) ? IR_UITOFP : IR_SITOFP, machine, value);
+    ir_type old = lower_type_of(l, value);
+    if (machine == old)
+        return value;
+    bool wider = ir_machine_bits(machine) > ir_machine_bits(old);
+    return lower_cast(l, wider ? widen : narrow, machine, value);
 }
 
 ir_ref
 lower_convert_scalar(struct lower *l, ir_ref value, ir_type from, ir_type to)
 {
-    ir_type machine = lower_machine(l, to), old = lower_type_of(l, value);
-    if (from == to && machine == old)
+    ir_type machine = lower_machine(l, to);
+    if (from == to && machine == lower_type_of(l, value))
         return value;
-    if (to == IR_T_BOOL)
-        return value_to_bool(l, value, from);
-    bool from_float = ir_is_float(from), to_float = ir_is_float(to);
-    if (from_float && !to_float)
-        return lower_cast(l, ir_is_unsigned(to) ? IR_FPTOUI_SAT : IR_FPTOSI_SAT, machine, value);
-    if (!from_float && to_float)
-        return value_int_to_float(l, value, from, machine);
-    if (machine == old)
-        return value;
-    bool wider = ir_machine_bits(machine) > ir_machine_bits(old);
-    if (to_float)
-        return lower_cast(l, wider ? IR_FPEXT : IR_FPTRUNC, machine, value);
-    if (!wider)
-        return lower_cast(l, IR_TRUNC, machine, value);
-    bool sign = from != IR_T_BOOL && !ir_is_unsigned(from);
-    return lower_cast(l, sign ? IR_SEXT : IR_ZEXT, machine, value);
+    bool sign = ir_scalar_row(from)->class == IR_CLASS_INT;
+    switch (ir_conversion(from, to)) {
+    case IR_CONV_RESIZE: return value_resize(l, value, machine, sign ? IR_SEXT : IR_ZEXT, IR_TRUNC);
+    case IR_CONV_NONZERO: return value_to_bool(l, value, from);
+    case IR_CONV_UNIT:
+        return lower_select(l, value, lower_float(l, machine, 1), lower_float(l, machine, 0));
+    case IR_CONV_SITOFP: return lower_cast(l, IR_SITOFP, machine, value);
+    case IR_CONV_UITOFP: return lower_cast(l, IR_UITOFP, machine, value);
+    case IR_CONV_FPTOSI: return lower_cast(l, IR_FPTOSI_SAT, machine, value);
+    case IR_CONV_FPTOUI: return lower_cast(l, IR_FPTOUI_SAT, machine, value);
+    case IR_CONV_FLOAT: return value_resize(l, value, machine, IR_FPEXT, IR_FPTRUNC);
+    }
+    assert(!"no such conversion");
+    return value;
 }
 
 static struct lower_value

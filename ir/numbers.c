@@ -20,14 +20,34 @@
 #define N_PAIRS 4
 
 static const struct ir_arith_row arith_rows[IR_N_BINOPS][N_PAIRS] = {
-#define IR_ARITH(op, pair, result, lowering)                                                       \
+#define IR_ARITH(op, pair, result, lowering, edge)                                                 \
     [IR_BIN_##op][PAIR_##pair] = {IR_RES_##result, IR_LOW_##lowering},
 #include "ir/arith.def"
 };
 
 static const struct ir_arith_row unary_rows[IR_N_UNOPS][N_PAIRS] = {
-#define IR_UNARY(op, class, result, lowering)                                                      \
+#define IR_UNARY(op, class, result, lowering, edge)                                                \
     [IR_UN_##op][PAIR_##class] = {IR_RES_##result, IR_LOW_##lowering},
+#include "ir/arith.def"
+};
+
+static const uint8_t compare_results[N_PAIRS] = {
+#define IR_COMPARE(pair, result, edge) [PAIR_##pair] = IR_RES_##result,
+#include "ir/arith.def"
+};
+
+static const uint8_t join_results[N_PAIRS] = {
+#define IR_JOIN(pair, result, edge) [PAIR_##pair] = IR_RES_##result,
+#include "ir/arith.def"
+};
+
+static const uint8_t func_results[IR_N_NUMFUNCS][N_PAIRS] = {
+#define IR_FUNC(op, class, result, edge) [IR_NUM_##op][PAIR_##class] = IR_RES_##result,
+#include "ir/arith.def"
+};
+
+static const uint8_t conversions[IR_N_CLASSES][IR_N_CLASSES] = {
+#define IR_CONVERT(from, to, how, edge) [IR_CLASS_##from][IR_CLASS_##to] = IR_CONV_##how,
 #include "ir/arith.def"
 };
 
@@ -37,17 +57,11 @@ numbers_class(ir_type t)
     return t == IR_T_BOOL ? PAIR_B : t == IR_T_INT ? PAIR_I : ir_is_typed_int(t) ? PAIR_T : PAIR_F;
 }
 
-struct ir_arith_row
-ir_arith_row(enum ir_binop op, ir_type a, ir_type b)
+static unsigned
+numbers_pair(ir_type a, ir_type b)
 {
     unsigned class_a = numbers_class(a), class_b = numbers_class(b);
-    return arith_rows[op][class_a > class_b ? class_a : class_b];
-}
-
-struct ir_arith_row
-ir_unary_row(enum ir_unop op, ir_type a)
-{
-    return unary_rows[op][numbers_class(a)];
+    return class_a > class_b ? class_a : class_b;
 }
 
 static ir_type
@@ -92,53 +106,64 @@ numbers_common_float(ir_type a, ir_type b)
     return low == IR_T_FLOAT16 && high == IR_T_BFLOAT16 ? (ir_type)IR_T_FLOAT32 : high;
 }
 
-ir_type
-ir_bin_type(enum ir_binop op, ir_type a, ir_type b, bool negative_constant,
-            enum ir_lowering *lowering_out)
+/* The type in which integers compare: `mixed` if no type holds both. */
+static ir_type
+numbers_exact(ir_type a, ir_type b)
 {
-    struct ir_arith_row row = ir_arith_row(op, a, b);
-    if (op == IR_BIN_POW && negative_constant && ir_is_integer(a) && ir_is_integer(b))
-        row = (struct ir_arith_row){IR_RES_DOUBLE, IR_LOW_FPOW};
-    *lowering_out = row.lowering;
-    switch ((enum ir_arith_result)row.result) {
+    bool wide_a = a == IR_T_UINT64, wide_b = b == IR_T_UINT64;
+    if (!wide_a && !wide_b)
+        return IR_T_INT; /* every other integer fits 64 signed bits */
+    ir_type other = wide_a ? b : a;
+    return other == IR_T_BOOL || ir_is_unsigned(other) ? IR_T_UINT64 : IR_T_MIXED;
+}
+
+/* The result column of arith.def for two operands; of a single one, `b` is `a`. */
+static ir_type
+numbers_result(unsigned result, ir_type a, ir_type b)
+{
+    switch ((enum ir_arith_result)result) {
     case IR_RES_INT: return IR_T_INT;
     case IR_RES_BOOL: return IR_T_BOOL;
     case IR_RES_COMMON: return numbers_common(a, b);
     case IR_RES_LEFT: return a == IR_T_BOOL ? IR_T_INT : a;
     case IR_RES_FLOAT: return numbers_common_float(a, b);
     case IR_RES_DOUBLE: return IR_T_FLOAT;
-    case IR_RES_SAME:
+    case IR_RES_SAME: return a;
+    case IR_RES_EXACT: return numbers_exact(a, b);
     case IR_RES_NONE: break;
     }
     return IR_T_NONE;
 }
 
 ir_type
+ir_bin_type(enum ir_binop op, ir_type a, ir_type b, bool negative_constant,
+            enum ir_lowering *lowering_out)
+{
+    struct ir_arith_row row = arith_rows[op][numbers_pair(a, b)];
+    if (op == IR_BIN_POW && negative_constant && ir_is_integer(a) && ir_is_integer(b))
+        row = (struct ir_arith_row){IR_RES_DOUBLE, IR_LOW_FPOW};
+    *lowering_out = row.lowering;
+    return numbers_result(row.result, a, b);
+}
+
+ir_type
 ir_un_type(enum ir_unop op, ir_type a, enum ir_lowering *lowering_out)
 {
-    struct ir_arith_row row = ir_unary_row(op, a);
+    struct ir_arith_row row = unary_rows[op][numbers_class(a)];
     *lowering_out = row.lowering;
-    switch ((enum ir_arith_result)row.result) {
-    case IR_RES_INT: return IR_T_INT;
-    case IR_RES_BOOL: return IR_T_BOOL;
-    case IR_RES_SAME: return a;
-    default: return IR_T_NONE;
-    }
+    return numbers_result(row.result, a, a);
 }
 
 ir_type
 ir_cmp_type(ir_type a, ir_type b)
 {
-    if (ir_is_float(a) || ir_is_float(b))
-        return numbers_common_float(a, b);
-    bool wide_a = a == IR_T_UINT64, wide_b = b == IR_T_UINT64;
-    if (wide_a && wide_b)
-        return IR_T_UINT64;
-    if (wide_a || wide_b) {
-        ir_type other = wide_a ? b : a;
-        return other == IR_T_BOOL || ir_is_unsigned(other) ? IR_T_UINT64 : IR_T_MIXED;
-    }
-    return IR_T_INT; /* every other integer fits 64 signed bits */
+    return numbers_result(compare_results[numbers_pair(a, b)], a, b);
+}
+
+ir_type
+ir_func_type(enum ir_numfunc op, ir_type a)
+{
+    return numbers_result(func_results[op][numbers_class(a)], a, a);
 }
 
 ir_type
@@ -146,8 +171,14 @@ ir_math_type(uint32_t n, const ir_type *args)
 {
     ir_type best = IR_T_FLOAT;
     for (uint32_t i = 0; i < n; i++)
-        best = numbers_common_float(best, args[i]);
+        best = numbers_common_float(best, ir_func_type(IR_NUM_MATH, args[i]));
     return best;
+}
+
+enum ir_conversion
+ir_conversion(ir_type from, ir_type to)
+{
+    return (enum ir_conversion)conversions[ir_scalar_row(from)->class][ir_scalar_row(to)->class];
 }
 
 static ir_type
@@ -157,9 +188,7 @@ numbers_join(ir_type a, ir_type b)
         ir_type other = a == IR_T_MIXED ? b : a;
         return ir_type_is_scalar(other) && ir_is_float(other) ? other : IR_T_MIXED;
     }
-    if (ir_is_float(a) || ir_is_float(b))
-        return numbers_common_float(a, b);
-    return numbers_common(a, b);
+    return numbers_result(join_results[numbers_pair(a, b)], a, b);
 }
 
 static ir_type

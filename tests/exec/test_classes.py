@@ -6,7 +6,9 @@ becomes int8 next to an int8, a weak float becomes float16 next to a float16.
 """
 
 import math
+import sys
 from itertools import product
+from pathlib import Path
 
 import gpu
 import kit
@@ -77,6 +79,22 @@ def result(op: str, a: str, b: str) -> str | None:
     if op in ("&", "|", "^", "join") and a == b == "bool":
         return "bool"
     return common_int(a, b)
+
+
+def test_the_page_of_types():
+    """docs/semantics.md is made from ir/arith.def; here it is compared with the model above."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+    from classes import Classes
+    from generate import rows_of
+
+    page = Classes(rows_of)
+    names = {"+": "ADD", "-": "SUB", "*": "MUL", "/": "TRUEDIV", "//": "FLOORDIV", "%": "MOD",
+             "**": "POW", "<<": "LSHIFT", ">>": "RSHIFT", "&": "AND", "|": "OR", "^": "XOR"}  # fmt: skip
+    assert set(page.kinds) == set(CLASSES)
+    for a, b in product(CLASSES, repeat=2):
+        for op, name in names.items():
+            assert page.result("IR_ARITH", name, a, b) == (result(op, a, b) or ""), (a, op, b)
+        assert page.result("IR_JOIN", "", a, b) == (result("join", a, b) or "")
 
 
 def store(kind: str, row: int, text: str) -> list[str]:
