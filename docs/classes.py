@@ -1,7 +1,7 @@
 """The types of results, pair by pair, from the rows of ir/arith.def and ir/types.def.
 
-`result(table, op, a, b)` reads a row for two operand types; `matrix(table, op)` is the Markdown table
-of all pairs. What the words of the result column mean is written at the head of ir/arith.def.
+`result(table, op, a, b)` reads a row for two operand types; `matrix(table, op)` is the Markdown
+table of all pairs. What the words of the result column mean is written at the head of ir/arith.def.
 """
 
 from collections.abc import Callable, Iterator
