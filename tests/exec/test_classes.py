@@ -9,6 +9,7 @@ import math
 import sys
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import gpu
 import kit
@@ -106,7 +107,9 @@ def store(kind: str, row: int, text: str) -> list[str]:
     return [f"    r = {text}", f"    {array}[{row}, i] = r", f"    {array}[{row + 1}, i] = {probe}"]
 
 
-def kernel_of(lines: list[str], rows: int, *columns: tuple[str, list]) -> tuple[str, list]:
+def kernel_of(
+    lines: list[str], rows: int, *columns: tuple[str, list], floats: Any = "float64"
+) -> tuple[str, list]:
     """Text that runs the lines for each element i of the columns, read as a, b, ..., and arrays."""
     names = "abc"[: len(columns)]
     head = [f"def kernel({', '.join('x' + n for n in names)}, s, u, f):", "    i = gpu.grid(1)"]
@@ -114,12 +117,12 @@ def kernel_of(lines: list[str], rows: int, *columns: tuple[str, list]) -> tuple[
     head += [f"    {n} = {kit.read(kind, f'x{n}[i]')}" for n, (kind, _) in zip(names, columns)]
     arrays = [np.array(v, kit.source_dtype(kind)) for kind, v in columns]
     n = len(columns[0][1])
-    out = [np.zeros((rows, n), t) for t in ("int64", "uint64", "float64")]
+    out = [np.zeros((rows, n), t) for t in ("int64", "uint64", floats)]
     return "\n".join(head + lines) + "\n", [*arrays, *out]
 
 
-def agree(lines: list[str], rows: int, *columns: tuple[str, list], **options) -> None:
-    text, arrays = kernel_of(lines, rows, *columns)
+def agree(lines: list[str], rows: int, *columns, floats: Any = "float64", **options) -> None:
+    text, arrays = kernel_of(lines, rows, *columns, floats=floats)
     kit.agree(text, tuple(arrays), grid=len(columns[0][1]), **options)
 
 
@@ -328,3 +331,45 @@ def test_fused(kind, fma):
     lines = [*store(kind, 0, "a * b + c"), *store(kind, 2, "c - a * b"), *store(kind, 4, "a * b - c * c"),
              *store(kind, 6, "math.fma(a, b, c)")]  # fmt: skip
     agree(lines, 8, *((kind, column) for column in triples(kind, 400)), fma=fma)
+
+
+FUNCTIONS = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc", "exp",
+             "expm1", "fabs", "gamma", "lgamma", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt",
+             "tan", "tanh", "degrees", "radians", "ulp")  # fmt: skip
+FUNCTIONS_OF_TWO = ("atan2", "copysign", "fmod", "hypot", "log", "nextafter", "pow", "remainder")
+EXACT = ("fabs", "sqrt", "degrees", "radians", "ulp", "copysign", "fmod", "nextafter", "remainder")
+
+
+def some(kind: str, n: int) -> list[float]:
+    """Special values and random ones of the class, most of them near 1."""
+    digits, top, least = FORMATS[kind]
+    rng = np.random.default_rng(digits)
+    exponents = np.concatenate([rng.integers(-4, 4, n // 2), rng.integers(least, top, n // 2)])
+    numbers = [math.ldexp(int(rng.integers(1 << digits - 1, 1 << digits)), int(e) - digits + 1)
+               for e in exponents if e > least + digits]  # fmt: skip
+    return special(kind) + [x * s for x, s in zip(numbers, rng.choice([-1, 1, 1], n))]
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("exact", [True, False])
+def test_functions_of_halves(kind, exact):
+    """Computed in float32 and rounded once: at most the last place of the half can differ."""
+    a = some(kind, 60)
+    texts = [f"math.{f}(a)" for f in FUNCTIONS if (f in EXACT) == exact]
+    texts += [f"math.{f}(a, b)" for f in FUNCTIONS_OF_TWO if (f in EXACT) == exact]
+    lines: list[str] = []
+    for text in texts:
+        lines += [f"    f[{len(lines)}, i] = {text}"]
+    if exact:
+        lines += [f"    m, e = math.frexp(a)\n    f[{len(lines)}, i] = m\n    s[0, i] = e",
+                  f"    m, w = math.modf(a)\n    f[{len(lines) + 1}, i] = m\n    f[{len(lines) + 2}, i] = w",
+                  f"    f[{len(lines) + 3}, i] = math.ldexp(a, int(b))",
+                  "    s[1, i] = math.isnan(a)", "    s[2, i] = math.isinf(a)",
+                  "    s[3, i] = math.isfinite(a)", "    s[4, i] = math.isclose(a, b)",
+                  "    s[5, i] = math.isclose(a, a + a * 0.01, rel_tol=0.011)"]  # fmt: skip
+    values = list(product(a, a[:20]))
+    columns = ((kind, [x for x, _ in values]), (kind, [y for _, y in values]))
+    dtype: Any = "float64"
+    if not exact:  # so that the last place is the half's
+        dtype = "float16" if kind == "float16" else pytest.importorskip("ml_dtypes").bfloat16
+    agree(lines, len(lines) + 4, *columns, floats=dtype, ulps=0 if exact else 1)

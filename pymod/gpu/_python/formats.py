@@ -59,6 +59,11 @@ def round_int(x: int, name: str) -> float:
     return round_fraction(Fraction(x), name)
 
 
+def steps_of(name: str) -> str:
+    """The format in which the steps of a function are rounded: 16-bit formats take float32."""
+    return "float32" if name in ("float16", "bfloat16") else name
+
+
 def fma(a: float, b: float, c: float, name: str) -> float:
     """a * b + c of floats of one format, rounded once."""
     if not (math.isfinite(a) and math.isfinite(b)):
@@ -103,7 +108,7 @@ def divmod_floor(a: float, b: float, name: str) -> tuple[float, float]:
 
     16-bit formats take the steps in float32 and round the results.
     """
-    steps = "float32" if name in ("float16", "bfloat16") else name
+    steps = steps_of(name)
     quotient = divide(a, b, steps)
     mod = fmod(a, b)
     if b == 0:

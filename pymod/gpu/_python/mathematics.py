@@ -78,12 +78,16 @@ def log(x: Any, base: Any = None) -> Scalar:
         return cls(formats.round_float(ieee("log", math.log, value), cls.format))
     cls = operations.common_float(type(number(x, "math.log")), type(number(base, "math.log")))
     x, base = cls.of(number(x, "math.log")), cls.of(number(base, "math.log"))
-    return log(x) / log(base)
+    steps = formats.steps_of(cls.format)
+    logs = [formats.round_float(ieee("log", math.log, v.value), steps) for v in (x, base)]
+    return cls(formats.round_float(formats.divide(*logs, steps), cls.format))
 
 
 def scaled(constant: float) -> Callable[[float, str], float]:
     def call(x: float, name: str) -> float:
-        return formats.multiply(x, formats.round_float(constant, name), name)
+        steps = formats.steps_of(name)
+        result = formats.multiply(x, formats.round_float(constant, steps), steps)
+        return formats.round_float(result, name)
 
     return call
 
@@ -142,12 +146,13 @@ def hypot(*args: Any) -> Scalar:
     cls, values = converted("hypot", *args)
     result = math.fabs(values[0]) if values else 0.0
     for x in values[1:]:
-        result = formats.round_float(math.hypot(result, x), cls.format)
-    return cls(result)
+        result = formats.round_float(math.hypot(result, x), formats.steps_of(cls.format))
+    return cls(formats.round_float(result, cls.format))
 
 
 def isclose(a: Any, b: Any, rel_tol: Any = 1e-9, abs_tol: Any = 0.0) -> Bool:
     cls, (x, y) = converted("isclose", a, b)
+    cls = operations.steps_type(cls)
     rel, absolute = (cls.of(number(t, "math.isclose")).value for t in (rel_tol, abs_tol))
     if x == y:
         return Bool(True)

@@ -76,6 +76,11 @@ def common_float(*types: Any) -> Any:
     return _types()[names.pop() if names else "float"]
 
 
+def steps_type(cls: Any) -> Any:
+    """The float type in which the steps of a function of `cls` are computed."""
+    return _types()["float32"] if cls.name in ("float16", "bfloat16") else cls
+
+
 def join(*types: Any) -> Any:
     """Where values of these types meet; their order does not matter."""
     kind = max(t.kind for t in types)
