@@ -13,6 +13,7 @@ import os
 import tempfile
 import time
 import traceback
+import warnings
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
@@ -44,6 +45,7 @@ def work(task: tuple[int, int, bool, str]) -> dict[str, int]:
     """Seeds of one chunk; prints what differs, and leaves the seed at work in a file."""
     first, count, shrink, folder = task
     counts = {"same": 0, "skipped": 0, "differs": 0}
+    warnings.simplefilter("ignore")
     for seed in range(first, first + count):
         with open(os.path.join(folder, str(first)), "w") as at:
             at.write(str(seed))

@@ -22,7 +22,7 @@ from .types import INTS, SCALARS, TYPED_FLOATS, NoType, Type, is_float
 
 ROWS = 6
 COLUMNS = 3
-DTYPES = ("bool", *INTS, *TYPED_FLOATS)
+DTYPES = ("bool", *INTS, *TYPED_FLOATS, *TYPED_FLOATS)
 CASTS = ("bool", "int", "float")
 # Expressions: <e> is one of them, the other words are below or methods.
 TEMPLATES = (
@@ -38,7 +38,9 @@ TEMPLATES = (
     "<round>(<e>)",
     "math.<test>(<e>)",
     "(<e> ** <exponent>)",
-    "(<e> * <e> <sum> <e>)",
+    *2 * ("(<e> * <e> <sum> <e>)",),
+    "(<e> <sum> <e> * <e>)",
+    "(<e> * <e> <sum> <e> * <e>)",
     "<call>",
 )
 STATEMENTS = ("assign", "assign", "augment", "if", "if", "for", "while", "store", "leave", "tuple",
