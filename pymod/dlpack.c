@@ -55,7 +55,7 @@ pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor
     struct pm_view *view = &foreign->view;
     char message[300];
     view->dtype = (uint8_t)dlpack_dtype(tensor);
-    if (view->dtype == IR_T_NONE || tensor->n_dims < 1 || tensor->n_dims > IR_MAX_RANK) {
+    if (view->dtype == IR_T_NONE || tensor->n_dims < 0 || tensor->n_dims > IR_MAX_RANK) {
         PyOS_snprintf(message, sizeof message,
                       "%.120s: a tensor of %d dimensions with elements of %d bits is not supported",
                       what, (int)tensor->n_dims, (int)tensor->bits);
@@ -78,9 +78,13 @@ pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor
 }
 
 int
-pm_foreign_fail_kind(struct pm_state *state, const char *what, int kind)
+pm_foreign_set_kind(struct pm_state *state, const char *what, int kind, struct pm_foreign *foreign)
 {
     char message[200];
+    bool on_device = kind == PM_DL_CUDA || kind == PM_DL_CUDA_MANAGED;
+    foreign->on_host = !on_device;
+    if (on_device || kind == PM_DL_CPU || kind == PM_DL_CUDA_HOST)
+        return 1;
     PyOS_snprintf(message, sizeof message, "%.120s: its memory is on a device of DLPack's kind %d",
                   what, kind);
     pm_fail(state, BAD_ARRAY, message);
@@ -102,15 +106,13 @@ pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
     int kind = dlpack_device(state, object);
     if (kind == -1 && PyErr_Occurred())
         return -1;
-    bool on_device = kind == PM_DL_CUDA || kind == PM_DL_CUDA_MANAGED;
-    if (!on_device && kind != PM_DL_CPU && kind != PM_DL_CUDA_HOST)
-        return pm_foreign_fail_kind(state, what, kind);
-    PyObject *capsule = dlpack_capsule(state, object, on_device);
+    if (pm_foreign_set_kind(state, what, kind, foreign) != 1)
+        return -1;
+    foreign->has_stream = !foreign->on_host;
+    PyObject *capsule = dlpack_capsule(state, object, foreign->has_stream);
     if (!capsule)
         return -1;
     foreign->owner = capsule;
-    foreign->on_host = !on_device;
-    foreign->has_stream = on_device;
     if (!PyCapsule_IsValid(capsule, "dltensor")) {
         char message[200];
         PyOS_snprintf(message, sizeof message, "%.120s: its __dlpack__ gives no DLPack tensor",

@@ -72,12 +72,10 @@ pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
     struct pm_dl_tensor tensor = {0};
     if (api->tensor_from_object(object, &tensor) != 0)
         return exchange_fail(state, what);
-    bool on_device = tensor.device_type == PM_DL_CUDA || tensor.device_type == PM_DL_CUDA_MANAGED;
-    if (!on_device && tensor.device_type != PM_DL_CPU && tensor.device_type != PM_DL_CUDA_HOST)
-        return pm_foreign_fail_kind(state, what, tensor.device_type);
+    if (pm_foreign_set_kind(state, what, tensor.device_type, foreign) != 1)
+        return -1;
     foreign->owner = Py_NewRef(object);
-    foreign->on_host = !on_device;
-    if (on_device) {
+    if (!foreign->on_host) {
         void *stream = NULL;
         if (api->current_stream(tensor.device_type, tensor.device_id, &stream) != 0)
             return exchange_fail(state, what);

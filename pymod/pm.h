@@ -247,7 +247,9 @@ struct pm_dl_tensor {
 };
 int pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor,
                            const char *what, struct pm_foreign *foreign);
-int pm_foreign_fail_kind(struct pm_state *state, const char *what, int kind);
+/* Says where memory of this DLDeviceType is; 1, or -1 with an exception for one that is not ours. */
+int pm_foreign_set_kind(struct pm_state *state, const char *what, int kind,
+                        struct pm_foreign *foreign);
 /* What holds for every protocol: rank, alignment, layout. */
 int pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign);
 
