@@ -382,6 +382,25 @@ ops_raise(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRe
     return e->target->emit_raise(e, insn->imm, insn->n_args, args);
 }
 
+/* At the head of the function, where LLVM looks for what it can keep in registers. */
+static LLVMValueRef
+ops_slot(struct cg_emit *e, const struct ir_insn *insn)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(b), entry = LLVMGetEntryBasicBlock(e->this->fn);
+    LLVMValueRef first = LLVMGetFirstInstruction(entry);
+    if (first)
+        LLVMPositionBuilderBefore(b, first);
+    else
+        LLVMPositionBuilderAtEnd(b, entry);
+    LLVMValueRef slot = LLVMBuildAlloca(b, LLVMArrayType2(e->types[IR_T_I8], insn->imm), "");
+    LLVMSetAlignment(slot, 8);
+    if (LLVMTypeOf(slot) != e->types[insn->type])
+        slot = LLVMBuildAddrSpaceCast(b, slot, e->types[insn->type], "");
+    LLVMPositionBuilderAtEnd(b, here);
+    return slot;
+}
+
 static const LLVMIntPredicate ops_icmp[IR_N_ICMPS] = {
     [IR_ICMP_EQ] = LLVMIntEQ,   [IR_ICMP_NE] = LLVMIntNE,   [IR_ICMP_SLT] = LLVMIntSLT,
     [IR_ICMP_SLE] = LLVMIntSLE, [IR_ICMP_SGT] = LLVMIntSGT, [IR_ICMP_SGE] = LLVMIntSGE,
@@ -483,6 +502,7 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
         e->ends[insn->block] = LLVMGetInsertBlock(e->builder);
     switch (insn->op) {
     case IR_STORE: ops_store(e, insn, args[0], args[1]); return true;
+    case IR_SLOT: e->values[ref] = ops_slot(e, insn); return true;
     case IR_CALLF: return ops_call(e, ref, insn, args);
     case IR_RESULT: return ops_result(e, ref, ir_arg(e->func, ref, 0), insn->imm);
     case IR_INTRIN: return ops_intrin(e, ref, insn, args, &e->values[ref]);

@@ -212,46 +212,40 @@ build_store(struct build *b, uint32_t local)
     sp_bits_add(&b->assigned, local);
 }
 
-/* A cell as such is only good for a nested function, which is an error where it is made. */
-static void
-build_push_cell(struct build *b)
-{
-    build_push(b, build_const(b, ir_const_simple(b->module, IR_C_NONE, 0)));
-}
-
 static void
 build_variable(struct build *b, const struct fe_insn *insn)
 {
-    const struct fe_local *local = &b->code->locals[insn->arg];
+    uint32_t n = insn->arg;
+    const struct fe_local *local = &b->code->locals[n];
+    bool is_free = local->kind == FE_LOCAL_FREE;
     switch ((enum fe_op)insn->op) {
     case FE_OP_LOAD:
+    case FE_OP_CELL:
         if (local->kind == FE_LOCAL_PLAIN)
-            build_load(b, insn->arg);
+            build_load(b, n);
         else
-            build_push_cell(b);
+            build_push(b, build_capture(b, n));
         return;
-    case FE_OP_CELL: build_push_cell(b); return;
     case FE_OP_LOAD_CELL:
-        if (local->kind == FE_LOCAL_FREE)
-            build_push(b, build_free_variable(b, insn->arg));
+        if (b->shared[n])
+            build_push(b, build_cellget(b, n));
+        else if (is_free)
+            build_push(b, build_capture(b, n));
         else
-            build_load(b, insn->arg);
+            build_load(b, n);
         return;
-    case FE_OP_STORE:
-        if (local->kind == FE_LOCAL_FREE)
-            build_fail(b, "a free variable is stored as a local one");
-        else
-            build_store(b, insn->arg);
-        return;
-    default:
-        if (local->kind != FE_LOCAL_FREE) {
-            build_store(b, insn->arg);
-            return;
-        }
+    default: break;
+    }
+    if (b->shared[n]) {
+        build_cellset(b, n, build_pop(b));
+    } else if (!is_free) {
+        build_store(b, n);
+    } else if (insn->op == FE_OP_STORE) {
+        build_fail(b, "a free variable is stored as a local one");
+    } else {
         build_pop(b);
         build_err(b, SP_E_NYI_CONSTRUCT, fe_construct_hint(FE_CONSTRUCT_NONLOCAL),
                   fe_construct_text(FE_CONSTRUCT_NONLOCAL));
-        return;
     }
 }
 
@@ -283,7 +277,7 @@ build_unpack(struct build *b, enum ir_op op, uint32_t imm, uint32_t n)
 }
 
 /* Names of keyword arguments must be a tuple of texts, at most one per argument. */
-static bool
+bool
 build_check_names(struct build *b, ir_const names, uint32_t n_args)
 {
     const struct ir_const_info *info = ir_const_info(b->module, names);
@@ -330,6 +324,44 @@ build_call_kw(struct build *b, uint32_t n)
         build_fail(b, "names of keyword arguments that are no constant");
     else
         build_call(b, n, ir_insn(b->func, names)->imm);
+}
+
+static void
+build_constant(struct build *b, const struct fe_code_const *constant)
+{
+    ir_ref ref = build_const(b, constant->value);
+    if (constant->code_name && ref)
+        build_origin(b, ref)->code = constant;
+    build_push(b, ref);
+}
+
+/* f(*tuple) and f(*tuple, **dict), the dict with names that are known here. */
+static void
+build_call_ex(struct build *b, uint32_t dict)
+{
+    ir_ref named = dict ? build_pop(b) : 0;
+    ir_ref tuple = build_pop(b), self = build_pop(b), callee = build_pop(b);
+    if (b->failed)
+        return;
+    if (callee == b->null)
+        callee = self;
+    else if (self != b->null)
+        build_fail(b, "a method that is called with a tuple");
+    struct build_map none = {0}, *map = &none;
+    if (dict == 2 && named == b->null)
+        named = 0;
+    if (named && !(map = build_take_map(b, named))) {
+        build_push(b, build_err(b, SP_E_NYI_CONSTRUCT, fe_construct_hint(FE_CONSTRUCT_CALL_STAR),
+                                fe_construct_text(FE_CONSTRUCT_CALL_STAR)));
+        return;
+    }
+    ir_ref *args = SP_NEW_N(b->arena, ir_ref, map->n + 2);
+    args[0] = build_device(b, callee);
+    args[1] = tuple;
+    for (uint32_t i = 0; i < map->n; i++)
+        args[2 + i] = map->values[i];
+    ir_const names = map->n ? ir_const_tuple(b->module, map->n, map->names) : 0;
+    build_push(b, build_add(b, IR_CALL_EX, names, map->n + 2, args));
 }
 
 static void
@@ -397,13 +429,13 @@ build_insn(struct build *b, const struct fe_insn *insn)
     uint32_t n = insn->arg;
     switch ((enum fe_op)insn->op) {
     case FE_OP_NOP:
-    case FE_OP_MAKE_CELL: return;
+    case FE_OP_MAKE_CELL: return; /* build_captured has made it */
     case FE_OP_LOAD:
     case FE_OP_STORE:
     case FE_OP_LOAD_CELL:
     case FE_OP_STORE_CELL:
     case FE_OP_CELL: build_variable(b, insn); return;
-    case FE_OP_CONST: build_push(b, build_const(b, b->code->consts[n].value)); return;
+    case FE_OP_CONST: build_constant(b, &b->code->consts[n]); return;
     case FE_OP_INT: build_push(b, build_const(b, ir_const_int(b->module, n))); return;
     case FE_OP_COMMON: build_push(b, build_common(b, (enum fe_common)n)); return;
     case FE_OP_GLOBAL: build_push(b, build_global(b, b->code->names[n])); return;
@@ -460,6 +492,11 @@ build_insn(struct build *b, const struct fe_insn *insn)
         return;
     }
     case FE_OP_CALL_KW: build_call_kw(b, n); return;
+    case FE_OP_CALL_EX: build_call_ex(b, n); return;
+    case FE_OP_FUNCTION: build_function(b, n); return;
+    case FE_OP_FUNCTION_SET: build_function_set(b, n); return;
+    case FE_OP_MAP:
+    case FE_OP_NAMED_MAP: build_map(b, n, insn->op == FE_OP_NAMED_MAP); return;
     case FE_OP_JUMP:
     case FE_OP_IF_FALSE:
     case FE_OP_IF_TRUE:
@@ -502,17 +539,21 @@ build_block(struct build *b, uint32_t number)
     build_end(b, block);
 }
 
-/* Parameters become PARAM, those with a star an error. */
+/* Parameters become PARAM, one with two stars an error. */
 static void
 build_params(struct build *b)
 {
     struct ir_func *func = b->func;
     for (uint32_t i = 0; i < func->n_params; i++)
         fe_ssa_write(&b->ssa, 0, i, build_add(b, IR_PARAM, i, 0, NULL));
-    for (uint32_t i = 0; i < (uint32_t)func->has_varargs + func->has_varkw; i++)
-        fe_ssa_write(&b->ssa, 0, func->n_params + i,
+    uint32_t n = func->n_params + func->has_varargs;
+    if (func->has_varargs)
+        fe_ssa_write(&b->ssa, 0, n - 1, build_add(b, IR_PARAM, n - 1, 0, NULL));
+    if (func->has_varkw)
+        fe_ssa_write(&b->ssa, 0, n,
                      build_err(b, SP_E_NYI_CONSTRUCT, fe_construct_hint(FE_CONSTRUCT_VARARGS),
                                fe_construct_text(FE_CONSTRUCT_VARARGS)));
+    build_captured(b);
 }
 
 /* Blocks of the function: one per block of the cfg, and an entry before it if that is a loop. */
@@ -549,6 +590,7 @@ build_init(struct build *b)
     }
     b->depth_in[0] = 1;
     build_at(b, 0);
+    build_fill_shared(b);
     build_params(b);
     if (has_entry) {
         b->ssa.n_preds[1]++;
@@ -581,6 +623,8 @@ fe_build(struct fe_reader *reader, const struct fe_function *function, const str
     if (b.failed)
         return false;
     fe_ssa_end(&b.ssa);
+    if (!build_check_closures(&b))
+        return false;
     if (b.null && ir_insn(func, b.null)->op != IR_NOP) {
         build_fail(&b, "a value is missing on some paths");
         return false;

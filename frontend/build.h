@@ -6,10 +6,27 @@
 #include "frontend/ssa.h"
 #include "support/bits.h"
 
+/* A dict with names as keys. */
+struct build_map {
+    uint32_t n;
+    const ir_const *names;
+    const ir_ref *values;
+};
+
+/* A definition of a function, and the operands of its CLOSURE. */
+struct build_closure {
+    uint32_t number; /* of the function */
+    struct fe_nested nested;
+    const ir_ref *defaults, *kwdefaults, *captures;
+};
+
 /* What is known of a constant value beside the constant itself. */
 struct build_origin {
     const void *host; /* for the resolver; may be NULL */
     const char *text; /* "config.table", for messages; may be NULL */
+    const struct fe_code_const *code; /* a code object; or NULL */
+    struct build_map *map;            /* a dict on its way to a call or a function; or NULL */
+    struct build_closure *closure;    /* a function that was defined here; or NULL */
 };
 
 struct build {
@@ -34,6 +51,9 @@ struct build {
     uint32_t depth, max_depth;
     struct sp_bits assigned;
     ir_const kw_names;                   /* of the next call, or 0 */
+    bool *shared;                        /* per local: a CELL, here or in a function around */
+    ir_ref *captured;                    /* per local: its CELL; of a free one also its value */
+    SP_VEC(struct build_closure *) closures;
     ir_ref null;                         /* the marker that NULL pushes, or 0 */
     SP_VEC(struct build_origin) origins; /* per instruction */
 };
@@ -60,6 +80,27 @@ ir_ref build_global(struct build *b, const char *name);
 ir_ref build_free_variable(struct build *b, uint32_t local);
 ir_ref build_attribute(struct build *b, ir_ref object, const char *name);
 ir_ref build_common(struct build *b, enum fe_common common);
+
+/* What is known of the value; room for it is made. */
+struct build_origin *build_origin(struct build *b, ir_ref ref);
+/* The names of a tuple constant's texts, at most `most`; 0 after a failure: no such tuple. */
+bool build_check_names(struct build *b, ir_const names, uint32_t most);
+
+/* build_closure.c */
+void build_fill_shared(struct build *b);
+/* CELLs of this function and values from the one around it, in the entry. */
+void build_captured(struct build *b);
+/* The variable as functions that are defined here see it. */
+ir_ref build_capture(struct build *b, uint32_t local);
+ir_ref build_cellget(struct build *b, uint32_t local);
+void build_cellset(struct build *b, uint32_t local, ir_ref value);
+void build_function(struct build *b, uint32_t flags);
+void build_function_set(struct build *b, uint32_t flag);
+void build_map(struct build *b, uint32_t n, bool named);
+/* Takes the dict at `ref`, which is then no error; NULL if it is none with names as keys. */
+struct build_map *build_take_map(struct build *b, ir_ref ref);
+/* Every function got what its code needs. */
+bool build_check_closures(struct build *b);
 
 /* build_flow.c */
 void build_fill_assigned(struct build *b);

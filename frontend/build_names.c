@@ -10,13 +10,19 @@
 
 #include <string.h>
 
+struct build_origin *
+build_origin(struct build *b, ir_ref ref)
+{
+    while (b->origins.len <= ref)
+        sp_vec_push(b->arena, &b->origins, (struct build_origin){0});
+    return &b->origins.data[ref];
+}
+
 static ir_ref
 names_found(struct build *b, const struct fe_found *found, const char *text)
 {
     ir_ref ref = build_const(b, found->value);
-    while (b->origins.len <= ref)
-        sp_vec_push(b->arena, &b->origins, (struct build_origin){0});
-    b->origins.data[ref] = (struct build_origin){found->host, text};
+    *build_origin(b, ref) = (struct build_origin){.host = found->host, .text = text};
     return ref;
 }
 

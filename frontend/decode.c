@@ -97,13 +97,16 @@ decode_check_operand(struct decode *d, const struct fe_insn *insn)
             return fe_bad_code(code, unit, d->diag, "BUILD_SLICE %u", arg);
         return true;
     case FE_OPERAND_NUMBER: {
-        uint32_t limit = insn->op == FE_OP_CMP         ? IR_N_CMPOPS
-                         : insn->op == FE_OP_IS        ? 2
-                         : insn->op == FE_OP_IN        ? 2
-                         : insn->op == FE_OP_RAISE     ? 3
-                         : insn->op == FE_OP_CONVERT   ? 4
-                         : insn->op == FE_OP_UNPACK_EX ? FE_MAX_STACK << 8
-                                                       : UINT32_MAX;
+        uint32_t limit = insn->op == FE_OP_CMP            ? IR_N_CMPOPS
+                         : insn->op == FE_OP_IS           ? 2
+                         : insn->op == FE_OP_IN           ? 2
+                         : insn->op == FE_OP_RAISE        ? 3
+                         : insn->op == FE_OP_CONVERT      ? 4
+                         : insn->op == FE_OP_CALL_EX      ? 3
+                         : insn->op == FE_OP_FUNCTION     ? 32
+                         : insn->op == FE_OP_FUNCTION_SET ? 32
+                         : insn->op == FE_OP_UNPACK_EX    ? FE_MAX_STACK << 8
+                                                          : UINT32_MAX;
         return arg < limit ||
                fe_bad_code(code, unit, d->diag, "%s %u", decode_name(code, unit), arg);
     }
@@ -215,9 +218,9 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
     case FE_RULE_RETURN_CONST:
         return decode_put(d, unit, FE_OP_CONST, arg) && decode_put(d, unit, op, 0);
     case FE_RULE_COMPREHENSION: return decode_put(d, unit, op, FE_CONSTRUCT_LIST_COMP);
-    case FE_RULE_FUNCTION: return decode_put(d, unit, op, FE_CONSTRUCT_FUNCTION);
     case FE_RULE_LIST: return decode_put(d, unit, op, FE_CONSTRUCT_LIST);
-    case FE_RULE_MAP: return decode_put(d, unit, op, FE_CONSTRUCT_DICT);
+    case FE_RULE_FUNCTION:
+    case FE_RULE_MAP: return decode_put(d, unit, op, arg);
     }
     return fe_bad_code(d->code, unit, d->diag, "%s %u", decode_name(d->code, unit), arg);
 }
@@ -398,18 +401,27 @@ decode_construct(const struct decode *d, uint32_t i)
                 load->op == FE_OP_CONST ? d->code->consts[load->arg].code_name : NULL;
             if (!name)
                 continue;
-            return !strcmp(name, "<lambda>")     ? FE_CONSTRUCT_LAMBDA
-                   : !strcmp(name, "<listcomp>") ? FE_CONSTRUCT_LIST_COMP
+            return !strcmp(name, "<listcomp>")   ? FE_CONSTRUCT_LIST_COMP
                    : !strcmp(name, "<setcomp>")  ? FE_CONSTRUCT_SET_COMP
                    : !strcmp(name, "<dictcomp>") ? FE_CONSTRUCT_DICT_COMP
                    : !strcmp(name, "<genexpr>")  ? FE_CONSTRUCT_GENEXPR
                                                  : FE_CONSTRUCT_FUNCTION;
         }
-        return insn->arg;
+        return FE_CONSTRUCT_FUNCTION;
     case FE_RULE_LIST: return decode_list(d, i);
     case FE_RULE_MAP: return decode_map(d, i);
     default: return insn->arg;
     }
+}
+
+/* Functions, and the dicts of their defaults and of calls; not what only looks like one of them. */
+static bool
+decode_is_possible(const struct fe_insn *insn, uint32_t construct)
+{
+    if (insn->op == FE_OP_FUNCTION)
+        return construct == FE_CONSTRUCT_FUNCTION;
+    return insn->arg > 0 &&
+           (construct == FE_CONSTRUCT_DICT || construct == FE_CONSTRUCT_MANY_NAMES);
 }
 
 bool
@@ -426,9 +438,18 @@ fe_decode(const struct fe_code *code, struct sp_arena *arena, struct fe_insns *i
     d.insn_at = SP_NEW_N(arena, uint32_t, d.n_units);
     if (!decode_units(&d) || !decode_targets(&d) || !decode_tries(&d))
         return false;
-    for (uint32_t i = 0; i < d.out.len; i++)
-        if (d.out.data[i].op == FE_OP_BAD)
-            d.out.data[i].arg = decode_construct(&d, i);
+    for (uint32_t i = 0; i < d.out.len; i++) {
+        struct fe_insn *insn = &d.out.data[i];
+        bool is_open =
+            insn->op == FE_OP_FUNCTION || insn->op == FE_OP_MAP || insn->op == FE_OP_NAMED_MAP;
+        if (insn->op != FE_OP_BAD && !is_open)
+            continue;
+        uint32_t construct = decode_construct(&d, i);
+        if (is_open && decode_is_possible(insn, construct))
+            continue;
+        insn->op = FE_OP_BAD;
+        insn->arg = construct;
+    }
     *insns_out = (struct fe_insns){d.out.data, d.out.len};
     return true;
 }

@@ -50,6 +50,7 @@ struct fe_local {
 struct fe_code_const {
     ir_const value;        /* of the module that is being read */
     const char *code_name; /* a code object's name ("<lambda>"); else NULL */
+    const struct fe_code *code; /* what a function is made of; NULL if it cannot be read */
 };
 
 /* A snapshot of a code object; no Python object is reached from here but HOST constants. */
@@ -74,6 +75,17 @@ struct fe_code {
     const struct fe_position *positions;
 };
 
+/* A function that another one defines: its code, and what the definition gives it. */
+struct fe_nested {
+    const void *host; /* of the function around everything, for names */
+    const struct fe_code *code;
+    uint32_t n_defaults;        /* of the last positional parameters */
+    uint32_t n_kwdefaults;      /* of the keyword parameters with these names */
+    const ir_const *kw_names;
+    uint32_t n_free;
+    const bool *is_shared; /* per free variable: it is a CELL, not a value */
+};
+
 /* A function as the resolver knows it. */
 struct fe_function {
     const void *host; /* the resolver's own */
@@ -81,6 +93,7 @@ struct fe_function {
     const ir_const *defaults; /* of the last n_defaults positional parameters */
     uint32_t n_defaults;
     const ir_const *kwdefaults; /* of the n_kwonly keyword parameters; 0: none. May be NULL */
+    const struct fe_nested *nested; /* NULL: not defined by another one that is read */
 };
 
 /* ---- Names ---- */
@@ -115,13 +128,19 @@ struct fe_resolver {
                       struct fe_found *found_out, struct sp_diag *diag);
 };
 
+/* One of the two: a function that the resolver knows, or a definition. */
+struct fe_pending {
+    const void *host;
+    const struct fe_nested *nested;
+};
+
 /* One reading of functions into a module. */
 struct fe_reader {
     struct sp_arena *arena; /* of the module */
     struct ir_module *module;
     const struct fe_resolver *resolver;
     struct sp_map functions;      /* identity -> number in the module */
-    SP_VEC(const void *) pending; /* the hosts of module->funcs from `first_pending` on */
+    SP_VEC(struct fe_pending) pending; /* of module->funcs from `first_pending` on */
     uint32_t first_pending;
 };
 
@@ -129,6 +148,10 @@ struct fe_reader {
  * for functions that may share one reading). A new one is read before fe_reader_run returns. */
 uint32_t fe_reader_add(struct fe_reader *reader, const void *identity, size_t identity_B,
                        const char *name, const void *host);
+
+/* The number of a function that is read before fe_reader_run returns, from the definition as it is by
+ * then. */
+uint32_t fe_reader_define(struct fe_reader *reader, const struct fe_nested *nested);
 
 /* What a path of the kernel namespace stands for: "gpu.threadIdx.x", "math.pi", "gpu.float32",
  * "builtins.abs", "numpy.float32". False and untouched if nothing. */

@@ -59,9 +59,11 @@ hash_params(struct sp_hash *hash, const struct ir_func *func)
     sp_hash_add_u64(hash, func->n_posonly);
     sp_hash_add_u64(hash, func->n_kwonly);
     sp_hash_add_u64(hash, (uint64_t)func->has_varargs << 1 | func->has_varkw);
-    for (uint32_t i = 0; i < func->n_params; i++) {
+    sp_hash_add_u64(hash, func->n_free);
+    for (uint32_t i = 0; i < ir_func_n_slots(func); i++) {
         sp_hash_add_text(hash, func->params[i].name);
         sp_hash_add_u64(hash, func->params[i].fallback);
+        sp_hash_add_u64(hash, func->params[i].given);
     }
 }
 

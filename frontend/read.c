@@ -40,13 +40,21 @@ fe_reader_add(struct fe_reader *reader, const void *identity, size_t identity_B,
     if (is_new) {
         *number = ir_func_new(reader->module, name)->index;
         assert(*number == reader->first_pending + reader->pending.len && "only the reader adds");
-        sp_vec_push(reader->arena, &reader->pending, host);
+        sp_vec_push(reader->arena, &reader->pending, ((struct fe_pending){host, NULL}));
     }
     return *number;
 }
 
+uint32_t
+fe_reader_define(struct fe_reader *reader, const struct fe_nested *nested)
+{
+    uint32_t number = ir_func_new(reader->module, nested->code->name)->index;
+    sp_vec_push(reader->arena, &reader->pending, ((struct fe_pending){NULL, nested}));
+    return number;
+}
+
 /* Generators and coroutines run in steps, which no later stage knows. The kernel's parameters are what
- * a launch binds, so none may have a star; in a device function that counts only where it is used. */
+ * a launch binds, so none may have two stars; in a device function that counts only where it is used. */
 static bool
 read_check_flags(const struct fe_code *code, bool is_kernel, struct sp_diag *diag)
 {
@@ -61,7 +69,7 @@ read_check_flags(const struct fe_code *code, bool is_kernel, struct sp_diag *dia
         construct = FE_CONSTRUCT_ASYNC;
     else if (code->flags & FE_CO_GENERATOR)
         construct = FE_CONSTRUCT_YIELD;
-    else if (is_kernel && (code->flags & (FE_CO_VARARGS | FE_CO_VARKEYWORDS)))
+    else if (is_kernel && (code->flags & FE_CO_VARKEYWORDS))
         construct = FE_CONSTRUCT_VARARGS;
     else
         return true;
@@ -69,6 +77,25 @@ read_check_flags(const struct fe_code *code, bool is_kernel, struct sp_diag *dia
     if (fe_construct_hint(construct))
         sp_diag_hint(diag, "%s", fe_construct_hint(construct));
     return false;
+}
+
+/* Which parameters have defaults that the definition computes. */
+static bool
+read_given(const struct fe_function *function, struct ir_func *func, struct sp_diag *diag)
+{
+    const struct fe_nested *nested = function->nested;
+    const struct fe_code *code = &function->code;
+    if (nested->n_defaults > code->n_args)
+        return fe_bad_code(code, 0, diag, "%u defaults", nested->n_defaults);
+    for (uint32_t i = 0; i < nested->n_defaults; i++)
+        func->params[code->n_args - nested->n_defaults + i].given = i + 1;
+    for (uint32_t i = 0; i < nested->n_kwdefaults; i++) {
+        const char *name = ir_const_info(func->module, nested->kw_names[i])->str;
+        for (uint32_t k = code->n_args; k < func->n_params; k++)
+            if (strcmp(func->params[k].name, name) == 0)
+                func->params[k].given = nested->n_defaults + i + 1;
+    }
+    return true;
 }
 
 /* Every local is there, parameters first. */
@@ -87,7 +114,8 @@ read_params(struct fe_reader *reader, const struct fe_function *function, struct
     func->n_params = (uint32_t)n;
     func->n_posonly = code->n_posonly;
     func->n_kwonly = code->n_kwonly;
-    func->params = SP_NEW_N(reader->arena, struct ir_func_param, n);
+    func->n_free = function->nested ? function->nested->n_free : 0;
+    func->params = SP_NEW_N(reader->arena, struct ir_func_param, ir_func_n_slots(func));
     uint32_t first_default = code->n_args - function->n_defaults;
     for (uint32_t i = 0; i < n; i++) {
         struct ir_func_param *param = &func->params[i];
@@ -97,7 +125,13 @@ read_params(struct fe_reader *reader, const struct fe_function *function, struct
         else if (i >= first_default)
             param->fallback = function->defaults[i - first_default];
     }
-    return true;
+    for (uint32_t i = 0; i < (uint32_t)func->has_varargs; i++)
+        func->params[n + i].name = sp_arena_strdup(reader->arena, code->locals[n + i].name);
+    for (uint32_t i = 0, k = 0; i < code->n_locals && k < func->n_free; i++)
+        if (code->locals[i].kind == FE_LOCAL_FREE)
+            func->params[n + func->has_varargs + k++].name =
+                sp_arena_strdup(reader->arena, code->locals[i].name);
+    return !function->nested || read_given(function, func, diag);
 }
 
 /* Bytes to blocks. */
@@ -128,11 +162,14 @@ read_code(struct fe_reader *reader, const struct fe_function *function, struct i
 }
 
 static bool
-read_function(struct fe_reader *reader, const void *host, struct ir_func *func,
+read_function(struct fe_reader *reader, struct fe_pending pending, struct ir_func *func,
               struct sp_diag *diag)
 {
     struct fe_function function = {0};
-    if (!reader->resolver->function(reader, host, &function, diag))
+    if (pending.nested)
+        function = (struct fe_function){
+            .host = pending.nested->host, .code = *pending.nested->code, .nested = pending.nested};
+    else if (!reader->resolver->function(reader, pending.host, &function, diag))
         return false;
     func->name = sp_arena_strdup(reader->arena, function.code.name);
     func->file = function.code.file ? sp_arena_strdup(reader->arena, function.code.file) : NULL;

@@ -15,7 +15,7 @@
  *     attr OBJECT.NAME VALUE          what an attribute of an object is
  *
  * Values: int N, float HEX, bool True|False, str xHEX, NoneType, ellipsis, tuple N VALUE..., slice
- * VALUE VALUE VALUE, code NAME, object TYPE, path PATH (of the kernel namespace), function NAME. The
+ * VALUE VALUE VALUE, code NAME FUNCTION, object TYPE, path PATH (of the kernel namespace), function NAME. The
  * name that an object has in the file is its host pointer. */
 #include "frontend/resolve_fixture.h"
 
@@ -150,6 +150,7 @@ parse_line(struct parse *p, const char *key, const char *rest)
     } else if (!strcmp(key, "function")) {
         p->function = SP_NEW(arena, struct fe_fixture_function);
         p->function->name = rest;
+        p->function->fixture = fixture;
         p->function->code.name = rest;
         p->function->code.file = "k.py";
         p->function->code.version = &fixture->version;
@@ -173,8 +174,9 @@ struct value {
     struct ir_module *module;
     struct fe_reader *reader;
     const char *at;
-    const char *name;      /* of an object: its host pointer */
-    const char *code_name; /* out */
+    const char *name;          /* of an object: its host pointer */
+    const char *code_name;     /* out */
+    const char *code_function; /* out: where the file has its code */
 };
 
 static bool value_parse(struct value *v, ir_const *out);
@@ -260,6 +262,7 @@ value_parse(struct value *v, ir_const *out)
         return value_elements(v, IR_C_SLICE, 3, out);
     if (!strcmp(kind, "code")) {
         v->code_name = value_word(v);
+        v->code_function = value_word(v);
         return value_object(v, "code", out);
     }
     if (!strcmp(kind, "object"))
@@ -291,6 +294,12 @@ fe_fixture_code(const struct fe_fixture_function *function, struct sp_arena *are
             return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL,
                                sp_arena_printf(arena, "no constant: %s", function->consts.data[i]));
         consts[i].code_name = v.code_name;
+        const struct fe_fixture_function *nested =
+            v.code_function ? fe_fixture_find(function->fixture, v.code_function) : NULL;
+        struct fe_code *code = SP_NEW(arena, struct fe_code);
+        if (nested && nested != function && !fe_fixture_code(nested, arena, module, code, diag))
+            return false;
+        consts[i].code = nested && nested != function ? code : NULL;
     }
     *code_out = function->code;
     code_out->consts = consts;

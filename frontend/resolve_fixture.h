@@ -14,6 +14,7 @@ struct fe_fixture_expect {
 
 struct fe_fixture_function {
     const char *name;
+    const struct fe_fixture *fixture;
     struct fe_code code;         /* without constants, which belong to a module */
     SP_VEC(const char *) consts; /* as text */
     SP_VEC(struct fe_fixture_expect) expects;

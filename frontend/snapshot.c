@@ -171,10 +171,13 @@ fe_interp_destroy(struct fe_interp *interp)
 
 /* ---- Code objects ---- */
 
+enum { SNAPSHOT_MAX_DEPTH = 16 };
+
 struct snapshot {
     struct fe_reader *reader;
     struct sp_arena *arena;
     PyObject *code;
+    int depth;
     bool failed;
 };
 
@@ -278,6 +281,27 @@ snapshot_locals(struct snapshot *s, struct fe_code *out)
     out->n_locals = n;
 }
 
+static bool snapshot_code(struct fe_interp *interp, struct fe_reader *reader, PyObject *code,
+                          const char *qualname, int depth, struct fe_code *code_out,
+                          struct sp_diag *diag);
+
+/* A code object among the constants, or NULL. */
+static const struct fe_code *
+snapshot_nested(struct snapshot *s, struct fe_interp *interp, PyObject *code)
+{
+    struct fe_code *nested = SP_NEW(s->arena, struct fe_code);
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    PyObject *qualname = PyObject_GetAttrString(code, "co_qualname");
+    const char *text = py_text(s->arena, qualname);
+    PyErr_Clear();
+    Py_XDECREF(qualname);
+    bool ok = text && s->depth < SNAPSHOT_MAX_DEPTH &&
+              snapshot_code(interp, s->reader, code, text, s->depth + 1, nested, &diag);
+    sp_diag_finish(&diag);
+    return ok ? nested : NULL;
+}
+
 static void
 snapshot_consts(struct snapshot *s, struct fe_interp *interp, struct fe_code *out)
 {
@@ -291,6 +315,7 @@ snapshot_consts(struct snapshot *s, struct fe_interp *interp, struct fe_code *ou
             PyObject *name = PyObject_GetAttrString(object, "co_name");
             consts[i].code_name = py_text(s->arena, name);
             Py_XDECREF(name);
+            consts[i].code = snapshot_nested(s, interp, object);
         }
     }
     PyErr_Clear();
@@ -314,11 +339,12 @@ snapshot_positions(struct snapshot *s, struct fe_code *out)
     out->positions = positions;
 }
 
-bool
-py_snapshot(struct fe_interp *interp, struct fe_reader *reader, PyObject *code,
-            const char *qualname, struct fe_code *code_out, struct sp_diag *diag)
+/* What comes out of a code object at this depth of code in code. */
+static bool
+snapshot_code(struct fe_interp *interp, struct fe_reader *reader, PyObject *code,
+              const char *qualname, int depth, struct fe_code *code_out, struct sp_diag *diag)
 {
-    struct snapshot s = {.reader = reader, .arena = reader->arena, .code = code};
+    struct snapshot s = {.reader = reader, .arena = reader->arena, .code = code, .depth = depth};
     struct fe_code out = {.version = &interp->version, .name = qualname};
     if ((PyObject *)Py_TYPE(code) != interp->code_type)
         return sp_diag_set(diag, SP_E_BAD_CODE, NULL, qualname, "its __code__ is no code object");
@@ -344,4 +370,11 @@ py_snapshot(struct fe_interp *interp, struct fe_reader *reader, PyObject *code,
                            "an attribute of its code object is missing or too large");
     *code_out = out;
     return true;
+}
+
+bool
+py_snapshot(struct fe_interp *interp, struct fe_reader *reader, PyObject *code,
+            const char *qualname, struct fe_code *code_out, struct sp_diag *diag)
+{
+    return snapshot_code(interp, reader, code, qualname, 0, code_out, diag);
 }

@@ -52,12 +52,12 @@ infer_flow(struct infer *in, const struct ir_func *func)
     struct ir_flow **flow = &in->flows.data[func->index];
     if (!*flow) {
         *flow = infer_flow_new(in->ctx->arena, func);
-        sp_bits_init(&in->demanded.data[func->index], in->ctx->arena, func->n_params);
+        sp_bits_init(&in->demanded.data[func->index], in->ctx->arena, ir_func_n_slots(func));
     }
     return *flow;
 }
 
-static void
+void
 infer_queue(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
     if (!sp_bits_has(&instance->live_blocks, ir_insn(instance->func, ref)->block))
@@ -114,14 +114,15 @@ ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pre
 static struct ir_cell *
 infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *args, bool is_kernel)
 {
-    struct ir_cell *key = SP_NEW_N(in->ctx->arena, struct ir_cell, func->n_params + 1);
-    for (uint32_t i = 0; i < func->n_params; i++) {
+    uint32_t n = ir_func_n_slots(func);
+    struct ir_cell *key = SP_NEW_N(in->ctx->arena, struct ir_cell, n + 1);
+    for (uint32_t i = 0; i < n; i++) {
         bool by_value = args[i].type == IR_T_BOOL || infer_object(in, args[i].type) ||
                         sp_bits_has(&in->demanded.data[func->index], i);
         key[i] = (struct ir_cell){args[i].type, by_value ? args[i].constant : 0};
     }
-    key[func->n_params].type = func->index;
-    key[func->n_params].constant = is_kernel;
+    key[n].type = func->index;
+    key[n].constant = is_kernel;
     return key;
 }
 
@@ -146,7 +147,7 @@ infer_instance(struct infer *in, const struct ir_func *func, const struct ir_cel
     struct ir_flow *flow = infer_flow(in, func);
     struct ir_cell *key = infer_key(in, func, args, !caller);
     bool is_new;
-    size_t key_B = (func->n_params + 1) * sizeof *key;
+    size_t key_B = (ir_func_n_slots(func) + 1) * sizeof *key;
     uint32_t *slot = sp_map_intern(&in->instance_map, arena, key, key_B, &is_new);
     if (!is_new)
         return *slot ? in->typed->instances.data[*slot - 1] : NULL;
@@ -192,8 +193,7 @@ infer_demand(struct infer *in, struct ir_instance *instance, ir_ref ref)
     return true;
 }
 
-/* Lifts `cell` to include `with`; true if it rose. */
-static bool
+bool
 infer_rise(struct infer *in, struct ir_cell *cell, struct ir_cell with)
 {
     if (with.type == IR_T_NONE)
@@ -420,6 +420,7 @@ infer_run(struct infer *in)
     do
         infer_drain(in);
     while (infer_ask_all(in) || infer_drop_undefined(in));
+    infer_fill_slots(in);
     in->reporting = true;
     return infer_report(in);
 }
@@ -437,6 +438,7 @@ ir_infer(struct ir_ctx *ctx, struct ir_module *module, const struct ir_argtype *
     for (uint32_t i = 0; i < in.answers.len; i++)
         sp_diag_finish(&in.answers.data[i].question.diag);
     sp_map_finish(&in.instance_map);
+    sp_map_finish(&in.shared_map);
     sp_map_finish(&in.answer_map);
     if (ok)
         *typed_out = in.typed;

@@ -30,7 +30,7 @@ struct ir_instance {
     uint32_t index;
     const struct ir_func *func;
     const struct ir_flow *flow;
-    struct ir_cell *args;  /* per parameter */
+    struct ir_cell *args;  /* per slot of the function: ir_func_n_slots */
     struct ir_cell *cells; /* per instruction; a PHI that nothing reads may be NONE, MIXED or CONFLICT */
     uint32_t *callees;     /* per instruction: index + 1 of the instance that a CALL calls, or 0 */
     uint16_t *operators;   /* per instruction: the intrinsic of rule OPERATOR that a CALL calls, or 0 */
@@ -69,6 +69,16 @@ ir_operands(const struct ir_instance *instance, ir_ref ref)
 {
     return ir_args(instance->func, ref) + (instance->operators[ref] != IR_INTRIN_NONE);
 }
+/* A variable that functions share: one per CELL instruction of an instance. */
+struct ir_shared {
+    uint32_t instance;
+    ir_ref insn;
+    struct ir_cell content; /* all its values met */
+    ir_type reported;       /* of the assignments that the report has seen */
+    bool is_set;
+    bool has_slot; /* filled at the end: it is kept in memory */
+    SP_VEC(struct ir_caller) readers; /* CELLGET instructions */
+};
 
 /* Whether control can come into `block` from its predecessor number `pred`. */
 bool ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pred);
@@ -78,6 +88,7 @@ struct ir_typed {
     const struct ir_argtype *args;
     uint32_t n_args;
     SP_VEC(struct ir_instance *) instances; /* [0] is the kernel */
+    SP_VEC(struct ir_shared) shared;
 };
 
 /* What an index does to an array (index_plan.c). WHOLE is `:`, RUN a slice with step 1, SLICE any other. */
@@ -109,12 +120,26 @@ bool ir_slice_is_whole(const struct ir_module *module, ir_type slice);
 /* What `array[i]` and iteration over the first axis give; IR_T_NONE: the array has no axis. */
 ir_type ir_type_first_axis_item(struct ir_module *module, ir_type array);
 
-/* Where a parameter's value comes from at a call: operand `from` of the CALL (1 and up), or 0: the default. */
-struct ir_binding {
-    uint32_t from;
+/* One argument of a call: an operand of it, or an element of one that is a tuple. */
+struct ir_actual {
+    ir_ref value;
+    uint32_t elem; /* number of the element plus one, or 0: the whole */
 };
-/* Binds a call's operands to the callee's parameters (`bindings_out`: n_params). `names` is the CALL's
- * imm, `n_args` counts operands without the callee. Errors name `what`. diag NULL: silent. */
+struct ir_actuals {
+    struct ir_actual *list;
+    uint32_t n;
+};
+/* The arguments of a CALL or CALL_EX in order; false while the length of *tuple is not known. */
+bool ir_call_actuals(const struct ir_module *module, const struct ir_instance *instance, ir_ref ref,
+                     struct sp_arena *arena, struct ir_actuals *out);
+
+/* Where a slot's value comes from at a call: argument `from` (1 and up), or 0: the default, or the
+ * closure for a free variable. *args takes `n` arguments from there. */
+struct ir_binding {
+    uint32_t from, n;
+};
+/* Binds a call's arguments to the callee's slots (`bindings_out`: ir_func_n_slots). `names` is the
+ * call's imm: of the last arguments. diag NULL: silent. */
 bool ir_bind_call(const struct ir_module *module, const struct ir_func *callee, uint32_t n_args,
                   ir_const names, struct ir_binding *bindings_out, struct sp_diag *diag,
                   const struct sp_src *where);

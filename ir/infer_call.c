@@ -8,13 +8,46 @@
 #include <stdio.h>
 #include <string.h>
 
+bool
+ir_call_actuals(const struct ir_module *module, const struct ir_instance *instance, ir_ref ref,
+                struct sp_arena *arena, struct ir_actuals *out)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    const ir_ref *args = ir_args(instance->func, ref);
+    uint32_t n_spread = 0, first = 1;
+    if (insn->op == IR_CALL_EX) {
+        const struct ir_type_info *tuple = ir_type_info(module, instance->cells[args[1]].type);
+        if (tuple->kind != IR_KIND_TUPLE)
+            return false;
+        n_spread = tuple->n_elems;
+        first = 2;
+    }
+    out->list = SP_NEW_N(arena, struct ir_actual, n_spread + insn->n_args);
+    out->n = 0;
+    for (uint32_t i = 0; i < n_spread; i++)
+        out->list[out->n++] = (struct ir_actual){args[1], i + 1};
+    for (uint32_t i = first; i < insn->n_args; i++)
+        out->list[out->n++] = (struct ir_actual){args[i], 0};
+    return true;
+}
+
+/* ---- Binding ---- */
+
+static bool
+call_has_default(const struct ir_func_param *param)
+{
+    return param->fallback || param->given;
+}
+
 static const char *
 call_takes(const struct ir_func *callee, char *buffer, size_t size_B)
 {
     uint32_t most = callee->n_params - callee->n_kwonly, least = 0;
-    while (least < most && !callee->params[least].fallback)
+    while (least < most && !call_has_default(&callee->params[least]))
         least++;
-    if (least == most)
+    if (callee->has_varargs)
+        snprintf(buffer, size_B, "%u or more arguments", least);
+    else if (least == most)
         snprintf(buffer, size_B, "%u argument%s", most, most == 1 ? "" : "s");
     else
         snprintf(buffer, size_B, "%u to %u arguments", least, most);
@@ -59,19 +92,23 @@ ir_bind_call(const struct ir_module *module, const struct ir_func *callee, uint3
 {
     const struct ir_const_info *keywords = names ? ir_const_info(module, names) : NULL;
     uint32_t n_keywords = keywords ? keywords->len : 0;
-    uint32_t n_positional = n_args - n_keywords;
-    for (uint32_t k = 0; k < callee->n_params; k++)
-        bindings_out[k].from = 0;
-    if (n_positional > callee->n_params - callee->n_kwonly)
-        return call_fail_count(callee, n_args, diag, where);
+    uint32_t n_positional = n_args - n_keywords, n_most = callee->n_params - callee->n_kwonly;
+    for (uint32_t k = 0; k < ir_func_n_slots(callee); k++)
+        bindings_out[k] = (struct ir_binding){0, 0};
+    if (n_positional > n_most) {
+        if (!callee->has_varargs)
+            return call_fail_count(callee, n_args, diag, where);
+        bindings_out[callee->n_params] = (struct ir_binding){n_most + 1, n_positional - n_most};
+        n_positional = n_most;
+    }
     for (uint32_t k = 0; k < n_positional; k++)
         bindings_out[k].from = k + 1;
     for (uint32_t k = 0; k < n_keywords; k++)
         if (!call_bind_keyword(callee, ir_const_info(module, keywords->elems[k])->str,
-                               n_positional + k + 1, bindings_out, diag, where))
+                               n_args - n_keywords + k + 1, bindings_out, diag, where))
             return false;
     for (uint32_t k = 0; k < callee->n_params; k++)
-        if (!bindings_out[k].from && !callee->params[k].fallback) {
+        if (!bindings_out[k].from && !call_has_default(&callee->params[k])) {
             if (!n_keywords && k < callee->n_params - callee->n_kwonly)
                 return call_fail_count(callee, n_args, diag, where);
             return CALL_FAIL(diag, ARGUMENT_MISSING, where, callee->params[k].name, callee->name);
@@ -79,14 +116,62 @@ ir_bind_call(const struct ir_module *module, const struct ir_func *callee, uint3
     return true;
 }
 
-/* The cell of each parameter; false while an argument is unknown. */
-static bool
-call_cells(struct infer *in, const struct ir_instance *instance, ir_ref ref,
-           const struct ir_func *callee, const struct ir_binding *bindings, struct ir_cell *cells)
+/* ---- Calls of functions ---- */
+
+static struct ir_cell
+call_actual(const struct infer *in, const struct ir_instance *instance, struct ir_actual actual)
 {
-    for (uint32_t k = 0; k < callee->n_params; k++) {
-        cells[k] = bindings[k].from ? infer_operand(instance, ref, bindings[k].from)
-                                    : infer_constant(in, callee->params[k].fallback);
+    struct ir_cell cell = instance->cells[actual.value];
+    return actual.elem ? infer_elem(in, cell, actual.elem - 1) : cell;
+}
+
+/* What a closure brought along for a slot. */
+static struct ir_cell
+call_given(const struct infer *in, ir_type closure, uint32_t elem)
+{
+    const struct ir_type_info *info = ir_type_info(in->module, closure);
+    return (struct ir_cell){info->elems[elem], info->consts[elem]};
+}
+
+static struct ir_cell
+call_extra(struct infer *in, const struct ir_instance *instance, const struct ir_actuals *actuals,
+           struct ir_binding binding)
+{
+    ir_type *elems = SP_NEW_N(in->ctx->arena, ir_type, binding.n);
+    ir_const *constants = SP_NEW_N(in->ctx->arena, ir_const, binding.n);
+    bool constant = true;
+    for (uint32_t i = 0; i < binding.n; i++) {
+        struct ir_cell cell = call_actual(in, instance, actuals->list[binding.from - 1 + i]);
+        if (!infer_known(cell.type))
+            return (struct ir_cell){0};
+        elems[i] = cell.type;
+        constants[i] = cell.constant;
+        constant &= cell.constant != 0;
+    }
+    return (struct ir_cell){ir_type_tuple(in->module, binding.n, elems),
+                            constant ? ir_const_tuple(in->module, binding.n, constants) : 0};
+}
+
+/* The cell of each slot; false while an argument is unknown. */
+static bool
+call_cells(struct infer *in, const struct ir_instance *instance, ir_type closure,
+           const struct ir_func *callee, const struct ir_actuals *actuals,
+           const struct ir_binding *bindings, struct ir_cell *cells)
+{
+    uint32_t n = ir_func_n_slots(callee), first_free = n - callee->n_free;
+    uint32_t n_elems = ir_type_info(in->module, closure)->n_elems;
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ir_func_param *param = &callee->params[k];
+        if (k >= first_free)
+            cells[k] = call_given(in, closure, n_elems - n + k);
+        else if (k == callee->n_params)
+            cells[k] = call_extra(in, instance, actuals, bindings[k]);
+        else if (bindings[k].from)
+            cells[k] = call_actual(in, instance, actuals->list[bindings[k].from - 1]);
+        else if (param->given)
+            cells[k] = call_given(in, closure, param->given - 1);
+        else
+            cells[k] = infer_constant(in, param->fallback);
         if (!infer_known(cells[k].type))
             return false;
     }
@@ -107,22 +192,28 @@ call_signature(struct infer *in, const struct ir_func *callee, const struct ir_c
 }
 
 static bool
-call_function(struct infer *in, struct ir_instance *instance, ir_ref ref,
+call_function(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type,
               const struct ir_func *callee, struct ir_cell *out)
 {
     const struct ir_insn *insn = ir_insn(instance->func, ref);
-    if (callee->has_varargs || callee->has_varkw)
-        return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
-                          callee->has_varargs ? "a device function with *args"
-                                              : "a device function with **kwargs") ||
-               INFER_HINT(in, "list its parameters one by one");
-    struct ir_binding *bindings = SP_NEW_N(in->ctx->arena, struct ir_binding, callee->n_params);
-    if (!ir_bind_call(in->module, callee, insn->n_args - 1u, insn->imm, bindings,
+    if (callee->has_varkw)
+        return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a device function with **kwargs") ||
+               INFER_HINT(in, "list its keyword parameters one by one");
+    struct ir_actuals actuals;
+    if (!ir_call_actuals(in->module, instance, ref, in->ctx->arena, &actuals)) {
+        ir_type spread = instance->cells[ir_arg(instance->func, ref, 1)].type;
+        return !infer_known(spread) ||
+               INFER_FAIL(in, instance, ref, NOT_UNPACKABLE, infer_text(in, spread)) ||
+               INFER_HINT(in, "only a tuple gives arguments: f(*t)");
+    }
+    uint32_t n = ir_func_n_slots(callee);
+    struct ir_binding *bindings = SP_NEW_N(in->ctx->arena, struct ir_binding, n);
+    if (!ir_bind_call(in->module, callee, actuals.n, insn->imm, bindings,
                       in->reporting ? in->ctx->diag : NULL,
                       in->reporting ? infer_src(in, instance, ref) : NULL))
         return false;
-    struct ir_cell *cells = SP_NEW_N(in->ctx->arena, struct ir_cell, callee->n_params);
-    if (!call_cells(in, instance, ref, callee, bindings, cells))
+    struct ir_cell *cells = SP_NEW_N(in->ctx->arena, struct ir_cell, n);
+    if (!call_cells(in, instance, type, callee, &actuals, bindings, cells))
         return true;
     struct ir_caller caller = {instance->index, ref};
     struct ir_instance *target = infer_instance(in, callee, cells, &caller);
@@ -192,13 +283,21 @@ infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     struct ir_cell callee = infer_operand(instance, ref, 0);
     if (!infer_known(callee.type))
         return true;
-    const struct ir_const_info *object = infer_object(in, callee.type);
+    const struct ir_type_info *info = ir_type_info(in->module, callee.type);
+    bool is_object = info->kind == IR_KIND_OBJECT || info->kind == IR_KIND_CLOSURE;
+    const struct ir_const_info *object = is_object ? ir_const_info(in->module, info->object) : NULL;
     if (!object || object->kind != IR_C_FUNC)
         instance->callees[ref] = 0;
     if (!object)
         return call_fail(in, instance, ref, callee.type);
+    if (object->kind == IR_C_FUNC)
+        return call_function(in, instance, ref, callee.type, in->module->funcs.data[object->u],
+                             out);
+    if (ir_insn(instance->func, ref)->op == IR_CALL_EX)
+        return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
+                          "a call of a builtin with *arguments") ||
+               INFER_HINT(in, "pass the arguments one by one");
     switch ((enum ir_const_kind)object->kind) {
-    case IR_C_FUNC: return call_function(in, instance, ref, in->module->funcs.data[object->u], out);
     case IR_C_INTRIN: return infer_rule_intrin(in, instance, ref, (enum ir_intrin)object->u, out);
     case IR_C_EXCEPTION: return infer_rule_exception(in, instance, ref, callee.constant, out);
     case IR_C_DTYPE: return infer_rule_cast(in, instance, ref, object->scalar, out);

@@ -186,6 +186,8 @@ infer_truth(const struct ir_module *module, struct ir_cell cell)
     const struct ir_type_info *type = ir_type_info(module, cell.type);
     if (type->kind == IR_KIND_TUPLE)
         return type->n_elems != 0;
+    if (type->kind == IR_KIND_CLOSURE)
+        return 1;
     if (type->kind == IR_KIND_OBJECT) {
         const struct ir_const_info *object = ir_const_info(module, type->object);
         if (object->kind == IR_C_STR)

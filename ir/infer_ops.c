@@ -311,6 +311,16 @@ rule_unpack(struct infer *in, struct ir_instance *instance, ir_ref ref, struct i
     return true;
 }
 
+struct ir_cell
+infer_elem(const struct infer *in, struct ir_cell tuple, uint32_t k)
+{
+    ir_type type = ir_type_info(in->module, tuple.type)->elems[k];
+    ir_const constant = tuple.constant ? ir_const_info(in->module, tuple.constant)->elems[k]
+                        : infer_object(in, type) ? ir_type_info(in->module, type)->object
+                                                 : 0;
+    return (struct ir_cell){type, constant};
+}
+
 static bool
 rule_elem(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
@@ -321,10 +331,7 @@ rule_elem(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
     const struct ir_type_info *info = ir_type_info(in->module, a.type);
     if (info->kind != IR_KIND_TUPLE || k >= info->n_elems)
         return false; /* its UNPACK has reported */
-    out->type = info->elems[k];
-    out->constant = a.constant                    ? ir_const_info(in->module, a.constant)->elems[k]
-                    : infer_object(in, out->type) ? ir_type_info(in->module, out->type)->object
-                                                  : 0;
+    *out = infer_elem(in, a, k);
     return true;
 }
 
@@ -380,10 +387,6 @@ rule_nyi(struct infer *in, struct ir_instance *instance, ir_ref ref)
         what = "starred unpacking";
         instead = "name the elements one by one";
         break;
-    case IR_CALL_EX:
-        what = "a call with *arguments";
-        instead = "pass the arguments one by one";
-        break;
     default: break;
     }
     INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, what);
@@ -422,14 +425,18 @@ infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
     case IR_TUPLE: return rule_tuple(in, instance, ref, out);
     case IR_UNPACK: return rule_unpack(in, instance, ref, out);
     case IR_ELEM: return rule_elem(in, instance, ref, out);
-    case IR_CALL: return infer_rule_call(in, instance, ref, out);
+    case IR_CALL:
+    case IR_CALL_EX: return infer_rule_call(in, instance, ref, out);
     case IR_ITER: return rule_iter(in, instance, ref, out);
     case IR_MORE:
     case IR_VALUE:
     case IR_NEXT: return rule_step(in, instance, ref, out);
+    case IR_CLOSURE: return infer_rule_closure(in, instance, ref, out);
+    case IR_CELL: return infer_rule_cell(in, instance, ref, out);
+    case IR_CELLGET: return infer_rule_cellget(in, instance, ref, out);
+    case IR_CELLSET: return infer_rule_cellset(in, instance, ref);
     case IR_IN:
     case IR_UNPACK_EX:
-    case IR_CALL_EX:
     case IR_SETATTR: return rule_nyi(in, instance, ref);
     default: return true; /* PHI, JUMP, RET, UNDEF, UNREACHABLE */
     }

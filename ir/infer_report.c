@@ -47,6 +47,12 @@ report_undefined(const struct infer *in, const struct ir_instance *instance, ir_
     return name;
 }
 
+static bool
+report_is_object(const struct infer *in, ir_type type)
+{
+    return infer_object(in, type) || ir_type_info(in->module, type)->kind == IR_KIND_CLOSURE;
+}
+
 /* `at` reads a phi whose values have no common type. */
 static bool
 report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_ref phi)
@@ -75,7 +81,7 @@ report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_re
         return INFER_HINT(in,
                           "a tuple keeps its length and its element types; a tuple that grows in a "
                           "loop has no type");
-    bool objects = infer_object(in, a) && infer_object(in, b);
+    bool objects = report_is_object(in, a) && report_is_object(in, b);
     if (objects)
         return INFER_HINT(in, "a kernel cannot choose between functions, dtypes or strings at run "
                               "time: put the choice around the calls");
@@ -125,6 +131,11 @@ report_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
         !report_is_lambda(instance->func)) {
         INFER_FAIL(in, instance, ref, KERNEL_RETURNS, infer_text(in, type));
         return INFER_HINT(in, "store the result in an array argument");
+    }
+    if (instance->index && infer_reaches_slot(in, type, instance->index)) {
+        INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
+                   "a function that outlives variables of the call that made it");
+        return INFER_HINT(in, "return one whose variables are assigned once, before it is made");
     }
     if (instance->index == 0 || infer_known(instance->result.type))
         return true;

@@ -27,6 +27,7 @@ struct infer {
     SP_VEC(struct sp_bits) demanded;  /* by function index: parameters wanted by value */
     SP_VEC(struct infer_item) work;   /* instructions whose operands rose */
     SP_VEC(struct sp_bits) queued;    /* by instance */
+    struct sp_map shared_map;         /* (instance, CELL) -> index in typed->shared */
     struct sp_map answer_map;         /* (object, name) -> index in answers */
     SP_VEC(struct infer_answer) answers;
     SP_VEC(struct infer_item) waiting; /* for answers */
@@ -62,9 +63,15 @@ infer_operand(const struct ir_instance *instance, ir_ref ref, uint32_t i)
 }
 struct ir_cell infer_typed(ir_type type);
 struct ir_cell infer_constant(struct infer *in, ir_const constant);
+/* Element k of a tuple. */
+struct ir_cell infer_elem(const struct infer *in, struct ir_cell tuple, uint32_t k);
 /* The object of an OBJECT type, or NULL. */
 const struct ir_const_info *infer_object(const struct infer *in, ir_type type);
 const char *infer_name(const struct infer *in, ir_const str);
+
+void infer_queue(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* Lifts `cell` to include `with`; true if it rose. */
+bool infer_rise(struct infer *in, struct ir_cell *cell, struct ir_cell with);
 
 /* Wants the value of the parameter behind `ref`: its instance is made again with the value in its key.
  * True if `ref` is such a parameter. */
@@ -87,6 +94,19 @@ bool infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
 bool infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
+/* infer_closure.c */
+bool infer_rule_closure(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                        struct ir_cell *out);
+bool infer_rule_cell(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                     struct ir_cell *out);
+bool infer_rule_cellget(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                        struct ir_cell *out);
+bool infer_rule_cellset(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* Which shared variables are kept in memory: those with content that is known at run time only. */
+void infer_fill_slots(struct infer *in);
+/* Whether a value of this type leads to a variable in memory of this instance. */
+bool infer_reaches_slot(const struct infer *in, ir_type type, uint32_t instance);
+
 bool infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
 bool infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref);

@@ -176,6 +176,8 @@ enum ir_kind {
     IR_KIND_ITER, /* iterator state over elems[0] */
     IR_KIND_RECIPE, /* a text or an exception that the host makes of elems; object: how, see below */
     IR_KIND_SLICE, /* slice(); elems: int or the object None each; step_sign: 1 if the step is surely 1, else 0 */
+    IR_KIND_CLOSURE, /* object: a FUNC; elems, consts: its own defaults and free variables */
+    IR_KIND_CELL, /* object: number of a variable that functions share, from inference */
 };
 /* From the strongest to the weakest knowledge. */
 enum ir_layout { IR_LAYOUT_C, IR_LAYOUT_F, IR_LAYOUT_ANY };
@@ -194,6 +196,7 @@ struct ir_type_info {
     ir_const object;
     uint32_t n_elems;
     const ir_type *elems;
+    const ir_const *consts; /* CLOSURE: per element the value, or 0: known at run time */
 };
 
 /* ---- Constants ---- */
@@ -258,6 +261,7 @@ struct ir_block {
 struct ir_func_param {
     const char *name;
     ir_const fallback; /* default value, or 0 */
+    uint32_t given;    /* PY: the closure's element, plus one, that is the default; or 0 */
     ir_type type;      /* CORE */
 };
 
@@ -268,11 +272,12 @@ struct ir_func {
     int32_t line;
     uint32_t index; /* in the module */
 
-    struct ir_func_param *params;
+    struct ir_func_param *params; /* ir_func_n_slots: then *args if there is one, then free variables */
     uint32_t n_params;    /* without *args and **kwargs */
     uint32_t n_posonly;   /* the first ones that have no keyword */
     uint32_t n_kwonly;    /* the last ones that need a keyword */
-    bool has_varargs, has_varkw; /* PY: errors of this slice */
+    bool has_varargs, has_varkw;
+    uint32_t n_free; /* PY: free variables, which a CLOSURE brings */
 
     ir_type *results; /* CORE: machine types */
     uint32_t n_results;
@@ -286,6 +291,13 @@ struct ir_func {
     SP_VEC(struct sp_diag) errors;  /* PY: of ERR instructions */
     uint32_t src; /* given to instructions that are added now */
 };
+
+/* How many values an instance is made for. */
+static inline uint32_t
+ir_func_n_slots(const struct ir_func *func)
+{
+    return func->n_params + func->has_varargs + func->n_free;
+}
 
 /* What READ relied on outside the code object. Opaque here: made and checked by the reader. */
 struct ir_guard {

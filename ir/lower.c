@@ -25,51 +25,7 @@
 
 #include <assert.h>
 
-/* ---- Calls ---- */
-
-/* The parts that a parameter is passed as; a constant one is known to the callee. */
-static bool
-lower_is_passed(struct ir_cell arg)
-{
-    return arg.type != IR_T_NONE && !arg.constant;
-}
-
-static struct lower_value
-lower_call_function(struct lower *l, ir_ref py, const struct ir_instance *callee)
-{
-    struct sp_arena *arena = l->core->arena;
-    const struct ir_insn *insn = ir_insn(l->from, py);
-    const struct ir_func *func = callee->func;
-    struct ir_binding *bindings = SP_NEW_N(arena, struct ir_binding, func->n_params + 1);
-    bool bound = ir_bind_call(l->py, func, insn->n_args - 1u, insn->imm, bindings, NULL, NULL);
-    assert(bound && "inference has bound the same call");
-    (void)bound;
-    const struct ir_func *target = l->core->funcs.data[l->func_of[callee->index]];
-    ir_ref *args = SP_NEW_N(arena, ir_ref, target->n_params);
-    uint32_t n = 0;
-    for (uint32_t k = 0; k < func->n_params; k++) {
-        if (!lower_is_passed(callee->args[k]))
-            continue;
-        struct lower_value value =
-            bindings[k].from ? lower_get(l, ir_arg(l->from, py, bindings[k].from))
-                             : lower_constant(l, func->params[k].fallback, callee->args[k].type);
-        value = lower_convert(l, value, callee->args[k].type);
-        for (uint32_t i = 0; i < value.n; i++)
-            args[n++] = value.parts[i];
-    }
-    assert(n == target->n_params && "parts for every parameter");
-    ir_type first = target->n_results ? target->results[0] : IR_T_NONE;
-    ir_ref call = lower_emit(l, IR_CALLF, first, target->index, n, args);
-    if (callee->result.constant)
-        return lower_constant(l, callee->result.constant, callee->result.type);
-    ir_ref *parts = SP_NEW_N(arena, ir_ref, target->n_results);
-    for (uint32_t i = 0; i < target->n_results; i++)
-        parts[i] = i ? lower_emit(l, IR_RESULT, target->results[i], i, 1, &call) : call;
-    return (struct lower_value){callee->result.type, target->n_results, parts};
-}
-
-/* The operands from number `first` on as the elements of the result: a tuple, or a recipe. */
-static struct lower_value
+struct lower_value
 lower_elements(struct lower *l, ir_ref py, uint32_t first)
 {
     ir_type type = l->inst->cells[py].type;
@@ -83,25 +39,6 @@ lower_elements(struct lower *l, ir_ref py, uint32_t first)
             parts[at++] = elem.parts[k];
     }
     return (struct lower_value){type, n, parts};
-}
-
-static struct lower_value
-lower_call(struct lower *l, ir_ref py)
-{
-    uint32_t callee = l->inst->callees[py];
-    if (callee)
-        return lower_call_function(l, py, l->typed->instances.data[callee - 1]);
-    ir_type type = l->inst->cells[py].type;
-    ir_type object = l->inst->cells[ir_arg(l->from, py, 0)].type;
-    const struct ir_type_info *info = lower_info(l, object);
-    assert(info->kind == IR_KIND_OBJECT && "only compile-time values are called");
-    const struct ir_const_info *what = ir_const_info(l->py, info->object);
-    if (what->kind == IR_C_INTRIN)
-        return lower_intrin(l, py, (enum ir_intrin)what->u);
-    if (what->kind == IR_C_EXCEPTION)
-        return lower_elements(l, py, 1);
-    assert(what->kind == IR_C_DTYPE && "functions, intrinsics and casts are called");
-    return lower_convert(l, lower_get(l, lower_arg(l, py, 0)), type);
 }
 
 /* ---- Instructions ---- */
@@ -145,7 +82,11 @@ lower_value_of(struct lower *l, ir_ref py)
     case IR_UNPACK: return lower_get(l, first);
     case IR_UNPACK_EX: return lower_convert(l, lower_get(l, first), l->inst->cells[py].type);
     case IR_ELEM: return lower_elem(l, lower_get(l, first), insn->imm);
-    case IR_CALL: return lower_call(l, py);
+    case IR_CALL:
+    case IR_CALL_EX: return lower_call(l, py);
+    case IR_CLOSURE: return lower_closure(l, py);
+    case IR_CELL: return lower_cell(l, py);
+    case IR_CELLGET: return lower_cellget(l, py);
     case IR_ITER: return lower_iter(l, py);
     case IR_NEXT: return lower_next(l, py);
     case IR_MORE: return lower_scalar(l, IR_T_BOOL, lower_get(l, first).parts[1]);
@@ -183,7 +124,11 @@ lower_insn(struct lower *l, ir_ref py)
         lower_setitem(l, py);
         return;
     }
-    bool called = insn->op == IR_CALL && l->inst->callees[py];
+    if (insn->op == IR_CELLSET) {
+        lower_cellset(l, py);
+        return;
+    }
+    bool called = l->inst->callees[py] != 0;
     if ((cell.type == IR_T_NONE || cell.constant) && !called)
         return;
     struct lower_value value = lower_value_of(l, py);
@@ -383,9 +328,9 @@ static void
 lower_params(struct lower *l)
 {
     bool is_kernel = l->inst->index == 0;
-    uint32_t at = 0;
-    struct lower_value *params = SP_NEW_N(l->core->arena, struct lower_value, l->from->n_params);
-    for (uint32_t k = 0; k < l->from->n_params; k++) {
+    uint32_t at = 0, n_slots = ir_func_n_slots(l->from);
+    struct lower_value *params = SP_NEW_N(l->core->arena, struct lower_value, n_slots);
+    for (uint32_t k = 0; k < n_slots; k++) {
         struct ir_cell arg = l->inst->args[k];
         if (!lower_is_passed(arg))
             continue;
@@ -527,12 +472,13 @@ lower_signature(struct lower *l, const struct ir_instance *inst, uint32_t **argu
     func->line = from->line;
     func->is_kernel = is_kernel;
     uint32_t n = 0;
-    for (uint32_t k = 0; k < from->n_params; k++)
+    uint32_t n_slots = ir_func_n_slots(from);
+    for (uint32_t k = 0; k < n_slots; k++)
         n += lower_is_passed(inst->args[k]) ? lower_n_parts(l, inst->args[k].type) : 0;
     func->params = SP_NEW_N(arena, struct ir_func_param, n);
     uint32_t *argument_of = SP_NEW_N(arena, uint32_t, n);
     ir_type *types = SP_NEW_N(arena, ir_type, n);
-    for (uint32_t k = 0; k < from->n_params; k++) {
+    for (uint32_t k = 0; k < n_slots; k++) {
         if (!lower_is_passed(inst->args[k]))
             continue;
         ir_type type = inst->args[k].type;

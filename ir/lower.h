@@ -9,6 +9,8 @@
  *   scalar  one value of its machine type
  *   tuple   its elements' parts, one after the other
  *   OBJECT  nothing
+ *   CLOSURE the parts of its elements that have no constant
+ *   CELL    the address of its slot, or nothing if it has none
  *   array   data address, `rank` extents, and for layout ANY `rank` strides in bytes
  *   RANGE   start, stop, step (i64)
  *   SLICE   start, stop, step (i64), with numbers in the place of None
@@ -159,6 +161,23 @@ ir_ref lower_float_divmod(struct lower *l, ir_ref a, ir_ref b, bool want_mod);
 ir_ref lower_int_floordiv(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 ir_ref lower_int_mod(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 ir_ref lower_int_abs(struct lower *l, ir_ref a, ir_type type);
+
+/* ---- lower_call.c, lower_closure.c: functions ---- */
+
+/* lower.c: the operands from number `first` on as the elements of the result: a tuple, or a recipe. */
+struct lower_value lower_elements(struct lower *l, ir_ref py, uint32_t first);
+struct lower_value lower_call(struct lower *l, ir_ref py);
+/* Whether an instance is given this at a call; what it knows by value it is not. */
+bool lower_is_passed(struct ir_cell arg);
+struct lower_value lower_closure(struct lower *l, ir_ref py);
+/* Default or free variable k that a closure brought along. */
+struct lower_value lower_closure_elem(struct lower *l, struct lower_value closure, uint32_t k);
+struct lower_value lower_convert_closure(struct lower *l, struct lower_value value, ir_type to);
+/* Whether a value of this CELL type is an address. */
+bool lower_has_slot(const struct lower *l, ir_type cell);
+struct lower_value lower_cell(struct lower *l, ir_ref py);
+struct lower_value lower_cellget(struct lower *l, ir_ref py);
+void lower_cellset(struct lower *l, ir_ref py);
 
 /* ---- lower_index.c: elements and attributes of arrays, elements of tuples ---- */
 

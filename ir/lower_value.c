@@ -36,6 +36,13 @@ lower_n_parts(const struct lower *l, ir_type type)
     case IR_KIND_ARRAY: return 1u + info->rank * (info->layout == IR_LAYOUT_ANY ? 2u : 1u);
     case IR_KIND_RANGE:
     case IR_KIND_SLICE: return 3;
+    case IR_KIND_CLOSURE: {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < info->n_elems; i++)
+            n += info->consts[i] ? 0 : lower_n_parts(l, info->elems[i]);
+        return n;
+    }
+    case IR_KIND_CELL: return lower_has_slot(l, type);
     case IR_KIND_ITER: return 4;
     case IR_KIND_NONE:
     case IR_KIND_OBJECT: return 0;
@@ -69,6 +76,14 @@ lower_part_types(const struct lower *l, ir_type type, ir_type *machine_out)
             machine_out[n++] = IR_T_I64;
         break;
     }
+    case IR_KIND_CLOSURE:
+        for (uint32_t i = 0; i < info->n_elems; i++)
+            n += info->consts[i] ? 0 : lower_part_types(l, info->elems[i], machine_out + n);
+        break;
+    case IR_KIND_CELL:
+        if (lower_has_slot(l, type))
+            machine_out[n++] = IR_T_PTR;
+        break;
     case IR_KIND_RANGE:
     case IR_KIND_SLICE:
         while (n < 3)
@@ -287,6 +302,7 @@ lower_convert(struct lower *l, struct lower_value value, ir_type to)
         return lower_scalar(l, to, lower_convert_scalar(l, value.parts[0], value.type, to));
     case IR_KIND_TUPLE: return value_convert_tuple(l, value, to);
     case IR_KIND_ARRAY: return value_convert_array(l, value, to);
+    case IR_KIND_CLOSURE: return lower_convert_closure(l, value, to);
     case IR_KIND_RANGE:
     case IR_KIND_SLICE:
     case IR_KIND_ITER:
@@ -307,6 +323,7 @@ lower_truth(struct lower *l, struct lower_value value)
     switch ((enum ir_kind)info->kind) {
     case IR_KIND_SCALAR: return value_to_bool(l, value.parts[0], value.type);
     case IR_KIND_TUPLE: return lower_bool(l, info->n_elems > 0);
+    case IR_KIND_CLOSURE: return lower_bool(l, true);
     case IR_KIND_OBJECT: {
         const struct ir_const_info *c = ir_const_info(l->py, info->object);
         return lower_bool(l, c->kind != IR_C_NONE && (c->kind != IR_C_STR || c->len));

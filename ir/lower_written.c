@@ -2,7 +2,7 @@
  *
  * In: a CORE module whose function 0 is the kernel. Out: a bit per argument. For every address the
  * set of kernel arguments that it may point into: parameters of the kernel start it, ptradd, phi,
- * select, calls and results hand it on; repeated over all functions until nothing changes. A store
+ * select, calls and results hand it on, an address in memory is any that was stored; repeated over all functions until nothing changes. A store
  * or atomic writes all of its address's set. One set per value, whatever the caller: a device
  * function that writes its parameter writes what any caller gave it, which is right and at worst
  * too careful.
@@ -18,6 +18,7 @@ struct written {
     uint64_t **params;  /* per function and parameter */
     uint64_t **results; /* per function and result */
     uint64_t stored;
+    uint64_t kept; /* what addresses in memory may point into */
     bool changed;
 };
 
@@ -46,7 +47,15 @@ written_visit(struct written *w, const struct ir_func *func, ir_ref ref)
     switch (insn->op) {
     case IR_PARAM: written_add(w, set, w->params[func->index][insn->imm]); break;
     case IR_STORE:
+        if (written_is_address(ir_insn(func, args[1])->type))
+            written_add(w, &w->kept, sets[args[1]]);
+        written_add(w, &w->stored, sets[args[0]]);
+        break;
     case IR_ATOMIC: written_add(w, &w->stored, sets[args[0]]); break;
+    case IR_LOAD:
+        if (written_is_address(insn->type))
+            written_add(w, set, w->kept);
+        break;
     case IR_PTRADD: written_add(w, set, sets[args[0]]); break;
     case IR_PHI:
     case IR_SELECT:

@@ -166,6 +166,16 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         key_add(&key, bytes, sizeof bytes);
         break;
     }
+    case IR_KIND_CLOSURE:
+        row.object = info->object;
+        row.n_elems = info->n_elems;
+        row.elems = info->elems;
+        row.consts = info->consts;
+        key_add(&key, &row.object, sizeof row.object);
+        key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
+        key_add(&key, info->consts, info->n_elems * sizeof *info->consts);
+        break;
+    case IR_KIND_CELL:
     case IR_KIND_OBJECT:
         row.object = info->object;
         key_add(&key, &row.object, sizeof row.object);
@@ -183,6 +193,9 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
             row.elems = sp_arena_copy(module->arena, info->elems, row.n_elems * sizeof *row.elems);
         else
             row.elems = NULL;
+        if (row.consts)
+            row.consts =
+                sp_arena_copy(module->arena, info->consts, row.n_elems * sizeof *row.consts);
         sp_vec_push(module->arena, &module->types, row);
     }
     ir_type type = *slot;

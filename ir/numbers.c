@@ -207,6 +207,29 @@ numbers_join_tuples(struct ir_module *module, const struct ir_type_info *a,
     return ir_type_tuple(module, n, elems);
 }
 
+/* Functions of one definition meet in what they brought along. */
+static ir_type
+numbers_join_closures(struct ir_module *module, const struct ir_type_info *a,
+                      const struct ir_type_info *b)
+{
+    if (a->object != b->object || a->n_elems != b->n_elems)
+        return IR_T_CONFLICT;
+    uint32_t n = a->n_elems;
+    const ir_type *elems_a = a->elems, *elems_b = b->elems;
+    ir_type *elems = SP_NEW_N(module->arena, ir_type, n);
+    ir_const *consts = SP_NEW_N(module->arena, ir_const, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if ((elems[i] = ir_type_join(module, elems_a[i], elems_b[i])) == IR_T_CONFLICT)
+            return IR_T_CONFLICT;
+        consts[i] = a->consts[i] == b->consts[i] ? a->consts[i] : 0;
+    }
+    return ir_type_intern(module, &(struct ir_type_info){.kind = IR_KIND_CLOSURE,
+                                                         .object = a->object,
+                                                         .n_elems = n,
+                                                         .elems = elems,
+                                                         .consts = consts});
+}
+
 static ir_type
 numbers_join_arrays(struct ir_module *module, const struct ir_type_info *a,
                     const struct ir_type_info *b)
@@ -268,6 +291,7 @@ ir_type_join(struct ir_module *module, ir_type a, ir_type b)
         return ir_type_intern(
             module, &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &over});
     }
+    case IR_KIND_CLOSURE: return numbers_join_closures(module, &info_a, &info_b);
     default: return IR_T_CONFLICT; /* objects meet only themselves */
     }
 }

@@ -207,6 +207,18 @@ parse_error(struct ir_parse *p, struct ir_func *func)
     return true;
 }
 
+/* "given N", or a constant. */
+static bool
+parse_default(struct ir_parse *p, struct ir_func_param *param)
+{
+    if (!ir_lex_word(&p->lex, "given"))
+        return ir_parse_const(p, &param->fallback);
+    if (!ir_lex_u32(&p->lex, PARSE_MAX_PARAMS, &param->given))
+        return ir_parse_fail(p, "number expected");
+    param->given++;
+    return true;
+}
+
 static bool
 parse_params(struct ir_parse *p, struct ir_func *func)
 {
@@ -224,13 +236,16 @@ parse_params(struct ir_parse *p, struct ir_func *func)
             return false;
         if (!ir_parse_text(p, "name of the parameter", &name))
             return false;
-        if (ir_lex_char(&p->lex, '=') && !ir_parse_const(p, &param.fallback))
+        if (ir_lex_char(&p->lex, '=') && !parse_default(p, &param))
             return false;
         param.name = name;
         sp_vec_push(p->lex.arena, &params, param);
     }
+    uint32_t n_more = func->n_free + func->has_varargs;
+    if (params.len < n_more)
+        return ir_parse_fail(p, "fewer names than free variables and *arguments");
     func->params = params.data;
-    func->n_params = params.len;
+    func->n_params = params.len - n_more;
     if (p->module->phase != IR_PHASE_CORE || !ir_lex_word(&p->lex, "->"))
         return true;
     SP_VEC(ir_type) results = {0};
@@ -267,6 +282,9 @@ parse_attributes(struct ir_parse *p, struct ir_func *func)
                 return ir_parse_fail(p, "number expected");
         } else if (ir_lex_word(&p->lex, "kwonly")) {
             if (!ir_lex_u32(&p->lex, PARSE_MAX_PARAMS, &func->n_kwonly))
+                return ir_parse_fail(p, "number expected");
+        } else if (ir_lex_word(&p->lex, "free")) {
+            if (!ir_lex_u32(&p->lex, PARSE_MAX_PARAMS, &func->n_free))
                 return ir_parse_fail(p, "number expected");
         } else if (ir_lex_word(&p->lex, "varargs")) {
             func->has_varargs = true;

@@ -19,7 +19,10 @@ ir_imm_of(enum ir_op op)
     switch (op) {
     case IR_PARAM: return IR_IMM_PARAM;
     case IR_CONST: return IR_IMM_CONST;
-    case IR_PHI: return IR_IMM_OPT_NAME;
+    case IR_PHI:
+    case IR_CELL:
+    case IR_CELLGET:
+    case IR_CELLSET: return IR_IMM_OPT_NAME;
     case IR_UNDEF:
     case IR_BOUND:
     case IR_ATTR:
@@ -35,13 +38,16 @@ ir_imm_of(enum ir_op op)
     case IR_UNPACK:
     case IR_UNPACK_EX:
     case IR_ELEM:
+    case IR_SLOT:
     case IR_RESULT: return IR_IMM_NUMBER;
-    case IR_CALL: return IR_IMM_NAMES;
+    case IR_CALL:
+    case IR_CALL_EX: return IR_IMM_NAMES;
     case IR_ICMP: return IR_IMM_ICMP;
     case IR_FCMP: return IR_IMM_FCMP;
     case IR_LOAD:
     case IR_STORE: return IR_IMM_ALIGN;
     case IR_ATOMIC: return IR_IMM_ATOMIC;
+    case IR_CLOSURE:
     case IR_CALLF: return IR_IMM_FUNC;
     case IR_INTRIN: return IR_IMM_INTRIN;
     case IR_RAISE: return IR_IMM_SITE;
@@ -247,7 +253,7 @@ static void
 print_params(const struct ir_func *func, struct sp_str *out)
 {
     sp_str_add(out, " (");
-    for (uint32_t i = 0; i < func->n_params; i++) {
+    for (uint32_t i = 0; i < ir_func_n_slots(func); i++) {
         const struct ir_func_param *param = &func->params[i];
         sp_str_add(out, i ? ", " : "");
         if (func->module->phase == IR_PHASE_CORE) {
@@ -259,6 +265,8 @@ print_params(const struct ir_func *func, struct sp_str *out)
             sp_str_add(out, " = ");
             print_const(func->module, param->fallback, out);
         }
+        if (param->given)
+            sp_str_printf(out, " = given %u", param->given - 1);
     }
     sp_str_add_char(out, ')');
     for (uint32_t i = 0; i < func->n_results; i++) {
@@ -284,6 +292,8 @@ print_head(const struct ir_func *func, struct sp_str *out)
         sp_str_printf(out, " kwonly %u", func->n_kwonly);
     sp_str_add(out, func->has_varargs ? " varargs" : "");
     sp_str_add(out, func->has_varkw ? " varkw" : "");
+    if (func->n_free)
+        sp_str_printf(out, " free %u", func->n_free);
     sp_str_add(out, func->is_kernel ? " kernel" : "");
     sp_str_add(out, func->may_raise ? " may_raise" : "");
     print_params(func, out);

@@ -86,6 +86,8 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
             sp_str_add(out, " (read-only)");
         break;
     case IR_KIND_OBJECT: object_text(module, info->object, depth + 1, out); break;
+    case IR_KIND_CLOSURE: object_text(module, info->object, depth + 1, out); break;
+    case IR_KIND_CELL: sp_str_add(out, "variable of an enclosing function"); break;
     case IR_KIND_RANGE: sp_str_add(out, "range"); break;
     case IR_KIND_RECIPE: {
         const struct ir_const_info *how = ir_const_info(module, info->object);

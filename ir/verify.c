@@ -238,6 +238,8 @@ check_func(const struct ir_module *module, const struct ir_func *func, struct sp
             if (type <= IR_T_VOID || type >= IR_N_FIXED_TYPES)
                 ok = ir_verify_fail(&v, 0, "a parameter or result without a machine type");
         }
+    if (ok && module->phase == IR_PHASE_CORE && (func->n_free || func->has_varargs))
+        ok = ir_verify_fail(&v, 0, "free variables or *arguments in phase core");
     if (ok && func->n_posonly + func->n_kwonly > func->n_params)
         ok = ir_verify_fail(&v, 0, "fewer parameters than the special ones");
     if (ok)

@@ -19,14 +19,14 @@ static bool
 check_names(const struct ir_verify *v, ir_ref ref)
 {
     const struct ir_insn *insn = ir_insn(v->func, ref);
-    if (!insn->n_args)
-        return ir_verify_fail(v, ref, "a call needs its callee");
+    if (!insn->n_args || (insn->op == IR_CALL_EX && insn->n_args < 2))
+        return ir_verify_fail(v, ref, "a call needs its callee and its arguments");
     if (!insn->imm)
         return true;
     if (!check_const(v, ref, IR_C_TUPLE, "tuple of names"))
         return false;
     const struct ir_const_info *names = ir_const_info(v->module, insn->imm);
-    if (names->len > insn->n_args - 1u)
+    if (names->len > insn->n_args - (insn->op == IR_CALL_EX ? 2u : 1u))
         return ir_verify_fail(v, ref, "more names than arguments");
     for (uint32_t i = 0; i < names->len; i++)
         if (ir_const_info(v->module, names->elems[i])->kind != IR_C_STR)
@@ -42,10 +42,7 @@ ir_verify_imm(const struct ir_verify *v, ir_ref ref)
     uint32_t imm = insn->imm;
     uint32_t limit = UINT32_MAX;
     switch (ir_imm_of((enum ir_op)insn->op)) {
-    case IR_IMM_NONE:
-        if (insn->op == IR_CALL_EX && insn->n_args != 2 && insn->n_args != 3)
-            return ir_verify_fail(v, ref, "2 or 3 operands needed");
-        return true;
+    case IR_IMM_NONE: return true;
     case IR_IMM_NUMBER: return true;
     case IR_IMM_CONST:
         if (!imm || imm >= module->consts.len)
@@ -66,7 +63,7 @@ ir_verify_imm(const struct ir_verify *v, ir_ref ref)
         imm &= ~IR_INPLACE;
         limit = IR_N_BINOPS;
         break;
-    case IR_IMM_PARAM: limit = v->func->n_params; break;
+    case IR_IMM_PARAM: limit = ir_func_n_slots(v->func); break;
     case IR_IMM_UNOP: limit = IR_N_UNOPS; break;
     case IR_IMM_CMPOP: limit = IR_N_CMPOPS; break;
     case IR_IMM_TEXT: limit = IR_N_TEXTS; break;
@@ -262,6 +259,9 @@ check_operands(const struct ir_verify *v, ir_ref ref)
                want(v, ref, arg_type(v, ref, 1) == IR_T_I64, "the offset is not of type i64");
     case IR_LOAD:
     case IR_STORE: return want(v, ref, ir_is_ptr(a), "an address needed");
+    case IR_SLOT:
+        return want(v, ref, ir_is_ptr(type), "an address needed") &&
+               want(v, ref, insn->imm > 0 && insn->imm <= 1u << 20, "a size from 1 byte to 1 MiB");
     case IR_ATOMIC:
         return want(v, ref, ir_is_ptr(a), "an address needed") &&
                want(v, ref, arg_type(v, ref, 1) == type, "operand of another type") &&

@@ -31,13 +31,13 @@ SIGNATURES = {
     "k_kw": "float32[:], int", "k_boolval": "int64[:], int, int", "k_slice": "float32[:, :], int",
     "k_whileelse": "int64[:], int", "k_star": "float32[:], (int, int, int)", "k_in": "float32[:], int",
     "k_neg": "int64[:]", "k_big": "int64[:], int", "setattrs": "int, int", "k_augattr": "int, int",
-    "k_struct": "float32[:], int",
+    "k_struct": "float32[:], int", "k_closure": "float32[:], float32[:], int",
 }  # fmt: skip
 
 TWICE = "up to 3.13 a while loop's condition stands in the bytecode twice"
 RETURNS = "3.12 and later copy a return into each branch"
 EXCEPTIONS = {
-    ("311", "ternary"): RETURNS, ("311", "chain"): RETURNS, ("311", "matchx"): RETURNS,
+    ("311", "k_closure"): RETURNS, ("311", "ternary"): RETURNS, ("311", "chain"): RETURNS, ("311", "matchx"): RETURNS,
     ("312", "k_stencil"): "3.12 copies the end of the function into both sides",
     ("314", "while_loop"): TWICE, ("315", "while_loop"): TWICE,
     ("314", "while_true"): TWICE, ("315", "while_true"): TWICE,

@@ -67,8 +67,8 @@ tool_core(const struct fe_fixture *fixture, const struct fe_fixture_function *fu
         tool_wrap(module);
         struct ir_module *fork = ir_module_fork(module, &arena);
         struct ir_ctx ctx = {.arena = &arena, .diag = diag, .options = {.fma = true}};
-        ok = ir_infer(&ctx, fork, args, n_args, &typed) &&
-             ir_lower(&ctx, typed, &core, &written) && ir_verify(core, diag);
+        ok = ir_infer(&ctx, fork, args, n_args, &typed) && ir_lower(&ctx, typed, &core, &written) &&
+             ir_verify(core, diag);
         if (ok)
             tool_count(core, out);
     }

@@ -78,7 +78,21 @@ def check_targets(function: Json, found: dict[int, int]) -> None:
             assert found[offset] == int(match[1]), (function["name"], offset)
 
 
+def nested(function: Json) -> Iterator[Json]:
+    """The code objects among the constants, in the order in which const() meets them."""
+    for value in function["consts"]:
+        if "code" in value:
+            yield value["code"]
+
+
 def function_lines(name: str, function: Json, version: str) -> Iterator[str]:
+    inner = [f"{name}.<locals>.{data['name']}.{i}" for i, data in enumerate(nested(function))]
+    yield from own_lines(name, function, version, iter(inner))
+    for inner_name, data in zip(inner, nested(function), strict=True):
+        yield from function_lines(inner_name, data, version)
+
+
+def own_lines(name: str, function: Json, version: str, inner: Iterator[str]) -> Iterator[str]:
     yield f"function {name}"
     counts = [
         function[key]
@@ -93,7 +107,7 @@ def function_lines(name: str, function: Json, version: str) -> Iterator[str]:
     for text in function["names"]:
         yield f"name {text}"
     for value in function["consts"]:
-        yield f"const {const(value)}"
+        yield f"const {const(value)}" + (f" {next(inner)}" if "code" in value else "")
     yield f"code {function['code']}"
     if function["exceptiontable"]:
         yield f"exceptions {function['exceptiontable']}"

@@ -52,7 +52,7 @@ fill_consts(struct ir_module *module, struct fe_code_const *consts, uint32_t n)
         case 6: value = ir_const_bool(module, true); break;
         default: value = ir_const_tuple(module, 1, parts + 1); break;
         }
-        consts[i] = (struct fe_code_const){value, i % 8 == 4 ? "<lambda>" : NULL};
+        consts[i] = (struct fe_code_const){value, i % 8 == 4 ? "<lambda>" : NULL, NULL};
     }
 }
 
@@ -102,6 +102,12 @@ fuzz_function(struct fe_reader *reader, const void *host, struct fe_function *fu
         positions[i] = (struct fe_position){1, 1, (int32_t)i, (int32_t)i + 1};
     code->positions = positions;
     code->n_positions = n_positions;
+    /* What it defines is the same code again, which then defines nothing. */
+    struct fe_code *inner = sp_arena_copy(arena, code, sizeof *code);
+    inner->consts = sp_arena_copy(arena, consts, (code->n_consts + 1) * sizeof *consts);
+    for (uint32_t i = 0; i < code->n_consts; i++)
+        if (consts[i].code_name)
+            consts[i].code = inner;
     return true;
 }
 

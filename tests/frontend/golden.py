@@ -15,7 +15,7 @@ VERSIONS = ["311", "312", "313", "314", "315"]
 FUNCTIONS = """saxpy loop_range while_loop while_true forelse andor andval ternary chain notin
 isnone md augsub attr kwcall kwmeth meth unpack negpos slicing storeslice constslice
 deflocal walrus matchx nested tuplefor setattrs k_mandel k_nestret k_boolval
-k_whileelse k_star listc tryx withx asserts raises dell lam outer yieldx""".split()
+k_whileelse k_star listc tryx withx asserts raises dell lam outer k_closure varargs starcalls yieldx""".split()
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-/* test_fixtures: 77 functions compiled by five CPython versions, through decoder, blocks and builder.
+/* test_fixtures: 80 functions compiled by five CPython versions, through decoder, blocks and builder.
  *
  * The decoder is held against the listings that each version's own `dis` made; blocks against the
  * definition of a flow graph and of dominance; modules against the verifier, the parser and each
@@ -10,7 +10,7 @@
 #include "frontend/code.h"
 #include "tests/frontend/load.h"
 
-enum { N_FUNCTIONS = 78 }; /* and one that stands for what fixtures call */
+enum { N_FUNCTIONS = 81 }; /* and one that stands for what fixtures call */
 
 static int n_files;
 static char **files;
@@ -48,9 +48,12 @@ for_each_function(void (*check)(const struct fe_fixture *, const struct fe_fixtu
         struct sp_arena arena;
         sp_arena_init(&arena);
         const struct fe_fixture *fixture = load_fixture(files[i], &arena);
-        assert_int_equal(fixture->functions.len, N_FUNCTIONS);
-        for (uint32_t k = 0; k < fixture->functions.len; k++)
+        uint32_t n = 0;
+        for (uint32_t k = 0; k < fixture->functions.len; k++) {
+            n += !strstr(fixture->functions.data[k]->name, ".<locals>.");
             check(fixture, fixture->functions.data[k]);
+        }
+        assert_int_equal(n, N_FUNCTIONS);
         sp_arena_finish(&arena);
     }
 }
@@ -149,7 +152,7 @@ test_location_tables(void **state)
     (void)state;
     n_tables = 0;
     for_each_function(check_positions);
-    assert_int_equal(n_tables, N_FUNCTIONS * n_files);
+    assert_true(n_tables > (uint32_t)(N_FUNCTIONS * n_files));
 }
 
 static void
@@ -288,10 +291,13 @@ static const struct {
     {"withx", "a with statement cannot be used in a kernel"},
     {"raises", NULL},
     {"asserts", NULL},
-    {"starcall", "a call with *arguments or **arguments cannot be used in a kernel"},
+    {"starcall", NULL},
     {"dell", "a del statement cannot be used in a kernel"},
-    {"outer", "a nested function cannot be used in a kernel"},
-    {"lam", "a lambda expression cannot be used in a kernel"},
+    {"outer", NULL},
+    {"lam", NULL},
+    {"k_closure", NULL},
+    {"varargs", NULL},
+    {"starcalls", NULL},
     {"setlit", "a set cannot be used in a kernel"},
     {"glob", "assignment to a global variable cannot be used in a kernel"},
     {"printx", "name 'print' is not defined"},

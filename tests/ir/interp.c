@@ -260,6 +260,18 @@ memory_write(struct interp *in, ir_type type, uint64_t at, uint64_t bits)
         memcpy(to, &bits, memory_size_B(type));
 }
 
+/* Room that is not used again in this run. */
+static uint64_t
+memory_slot(struct interp *in, uint32_t size_B)
+{
+    if (!in->real_memory || size_B > sizeof in->slots - in->slots_B) {
+        bad(in, "slot");
+        return 0;
+    }
+    in->slots_B += (size_B + 7) / 8 * 8;
+    return (uint64_t)(uintptr_t)(in->slots + in->slots_B - (size_B + 7) / 8 * 8);
+}
+
 static uint64_t
 run_const(const struct ir_module *module, const struct ir_insn *insn)
 {
@@ -292,6 +304,7 @@ run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64
     case IR_SELECT: return a[0] ? a[1] : a[2];
     case IR_PTRADD: return a[0] + a[1];
     case IR_LOAD: return memory_read(in, insn->type, a[0]);
+    case IR_SLOT: return memory_slot(in, insn->imm);
     case IR_STORE:
         memory_write(in, ir_insn(func, ir_arg(func, ref, 1))->type, a[0], a[1]);
         return 0;

@@ -133,7 +133,7 @@ test_operands(void **state)
          "a name that is no text"},
         {"module py\nfunc @0 \"f\" (\"a\") {\nb0:\n  %1 = param 0\n  %2 = call_ex %1\n  ret "
          "%2\n}\n",
-         "2 or 3 operands needed"},
+         "a call needs its callee and its arguments"},
     };
     expect_all(cases, sizeof cases / sizeof *cases);
 }

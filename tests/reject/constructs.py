@@ -91,7 +91,7 @@ def nested_class(x):
 # kernel(float32[:])
 def starred_call(x):
     args = (1.0, 2.0)
-    x[0] = max(*args)  # error: NYI_CONSTRUCT a call with *arguments
+    x[0] = max(*args)  # error: NYI_CONSTRUCT a call of a builtin with *arguments
 
 
 # kernel(float32[:])
@@ -141,13 +141,13 @@ def complex_number(x):
     x[0] = 1j  # error: NYI_TYPE type complex
 
 
-def star_helper(*values):
-    return values[0]
+def star_helper(**values):
+    return values["a"]
 
 
 # kernel(float32[:])
 def star_helper_called(x):
-    x[0] = star_helper(1.0, 2.0)  # error: NYI_CONSTRUCT a device function with *args
+    x[0] = star_helper(a=1.0)  # error: NYI_CONSTRUCT a device function with **kwargs
 
 
 # kernel(float32[:])
@@ -174,20 +174,6 @@ def none_result(x):
 def deleted_local(x):
     y = x[0]
     del y  # error: NYI_CONSTRUCT a del statement
-
-
-# kernel(float32[:])
-def lambda_inside(x):
-    f = lambda v: v * 2  # error: NYI_CONSTRUCT a lambda expression
-    x[0] = f(x[0])
-
-
-# kernel(float32[:])
-def function_inside(x):
-    def double(v):  # error: NYI_CONSTRUCT a nested function
-        return v * 2
-
-    x[0] = double(x[0])
 
 
 # kernel(float32[:])

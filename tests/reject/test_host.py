@@ -93,7 +93,9 @@ def test_arguments_of_the_host(value):
     assert "x" in str(caught.value)
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "longdouble", "U3", "datetime64[s]", "object", ">f4"])
+@pytest.mark.parametrize(
+    "dtype", ["complex128", "longdouble", "U3", "datetime64[s]", "object", ">f4"]
+)
 def test_arrays_of_other_dtypes(dtype):
     with pytest.raises(TypeError) as caught:
         add[1, 32](3, np.zeros(3, dtype))
@@ -208,10 +210,10 @@ def test_errors_without_source():
 
 
 def test_a_kernel_with_a_star_parameter():
-    def kernel(x, *rest):
+    def kernel(x, **rest):
         x[0] = 1.0
 
-    with expect(gpu.UnsupportedError, "NYI_CONSTRUCT", "a parameter with *", "one by one"):
+    with expect(gpu.UnsupportedError, "NYI_CONSTRUCT", "a parameter with **", "one by one"):
         gpu.jit(kernel).ptx("float32[:], float32[:]")
-    with expect(gpu.UnsupportedError, "NYI_CONSTRUCT", "a parameter with *"):
+    with expect(gpu.UnsupportedError, "NYI_CONSTRUCT", "a parameter with **"):
         gpu.jit(kernel)[1, 1](X, X)
