@@ -28,6 +28,9 @@
  * into min.f32, which orders the zeros: for -0.0 it gives -0.0, the selection 0.0. It matches equal
  * constants only, so where the two differ the comparison gets the other zero, to which it is equal.
  *
+ * Comparisons of bfloat16. With denormals flushed the back end writes setp.lt.ftz.bf16, which does not
+ * exist, so they are done in float32.
+ *
  * Lost alternatives: doing any of it in lowering or emission, which InstCombine undoes. */
 #include <math.h>
 #include <string.h>
@@ -136,6 +139,20 @@ mend_zero(LLVMBuilderRef builder, LLVMValueRef select)
 }
 
 static void
+mend_compare(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef compare)
+{
+    if (!e->options->ftz ||
+        LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(compare, 0))) != LLVMBFloatTypeKind)
+        return;
+    LLVMValueRef wide[2];
+    LLVMPositionBuilderBefore(builder, compare);
+    for (unsigned i = 0; i < 2; i++)
+        wide[i] = LLVMBuildFPExt(builder, LLVMGetOperand(compare, i), e->types[IR_T_F32], "");
+    LLVMReplaceAllUsesWith(
+        compare, LLVMBuildFCmp(builder, LLVMGetFCmpPredicate(compare), wide[0], wide[1], ""));
+}
+
+static void
 mend_insn(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef insn)
 {
     LLVMTypeRef i16 = LLVMInt16TypeInContext(e->context);
@@ -143,6 +160,7 @@ mend_insn(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef insn)
     case LLVMShl:
     case LLVMLShr: mend_shift(builder, insn); break;
     case LLVMSelect: mend_zero(builder, insn); break;
+    case LLVMFCmp: mend_compare(e, builder, insn); break;
     case LLVMSub:
         if (LLVMTypeOf(insn) == i16 && LLVMIsNull(LLVMGetOperand(insn, 0)))
             mend_narrow(e, builder, insn, LLVMGetOperand(insn, 1), "neg.s32 $0, $1;");
