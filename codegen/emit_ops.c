@@ -413,6 +413,20 @@ static const LLVMRealPredicate ops_fcmp[IR_N_FCMPS] = {
     [IR_FCMP_UNO] = LLVMRealUNO, [IR_FCMP_ONE] = LLVMRealONE,
 };
 
+/* In twice the width, where both targets find their own instruction. */
+static LLVMValueRef
+ops_mulhi(struct cg_emit *e, const LLVMValueRef *a)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = LLVMTypeOf(a[0]);
+    unsigned width = LLVMGetIntTypeWidth(type);
+    LLVMTypeRef wide = LLVMIntTypeInContext(LLVMGetTypeContext(type), 2 * width);
+    LLVMValueRef product = LLVMBuildMul(b, LLVMBuildSExt(b, a[0], wide, ""),
+                                        LLVMBuildSExt(b, a[1], wide, ""), "");
+    product = LLVMBuildLShr(b, product, LLVMConstInt(wide, width, false), "");
+    return LLVMBuildTrunc(b, product, type, "");
+}
+
 /* Operations whose value is one LLVM instruction or intrinsic; NULL: not one of them. */
 static LLVMValueRef
 ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValueRef *a)
@@ -424,6 +438,7 @@ ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValu
     case IR_ADD_NSW: return LLVMBuildNSWAdd(b, a[0], a[1], "");
     case IR_SUB: return LLVMBuildSub(b, a[0], a[1], "");
     case IR_MUL: return LLVMBuildMul(b, a[0], a[1], "");
+    case IR_MULHI: return ops_mulhi(e, a);
     case IR_SDIV: return LLVMBuildSDiv(b, a[0], a[1], "");
     case IR_UDIV: return LLVMBuildUDiv(b, a[0], a[1], "");
     case IR_SREM: return LLVMBuildSRem(b, a[0], a[1], "");

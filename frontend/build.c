@@ -199,7 +199,10 @@ build_load(struct build *b, uint32_t local)
                                 "give it a value on every path that leads here", l->name));
         return;
     }
-    build_push(b, fe_ssa_read(&b->ssa, b->block, local));
+    ir_ref value = fe_ssa_read(&b->ssa, b->block, local);
+    if (!sp_bits_has(&b->sure, local))
+        value = build_add(b, IR_BOUND, ir_const_str(b->module, l->name, strlen(l->name)), 1, &value);
+    build_push(b, value);
 }
 
 static void
@@ -210,6 +213,7 @@ build_store(struct build *b, uint32_t local)
         return;
     fe_ssa_write(&b->ssa, b->block, local, value);
     sp_bits_add(&b->assigned, local);
+    sp_bits_add(&b->sure, local);
 }
 
 static void
@@ -527,6 +531,7 @@ build_block(struct build *b, uint32_t number)
     b->block = b->ir_block[number];
     b->depth = b->depth_in[number] - 1;
     b->assigned = b->assigned_in[number];
+    b->sure = b->sure_in[number];
     b->kw_names = 0;
     uint32_t end = block->end == FE_END_FALL ? block->last + 1 : block->last;
     for (uint32_t i = block->first; i < end && !b->failed; i++) {

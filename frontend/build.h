@@ -45,11 +45,12 @@ struct build {
     uint32_t *ir_block; /* per block of the cfg */
     uint32_t *depth_in; /* per block: stack depth at its start plus one; 0: not known yet */
     struct sp_bits *assigned_in; /* per block: locals that may have a value at its start */
+    struct sp_bits *sure_in;     /* per block: locals that surely have one */
 
     uint32_t block; /* where instructions are added now */
     uint32_t unit;  /* the code unit that is simulated */
     uint32_t depth, max_depth;
-    struct sp_bits assigned;
+    struct sp_bits assigned, sure;
     ir_const kw_names;                   /* of the next call, or 0 */
     bool *shared;                        /* per local: a CELL, here or in a function around */
     ir_ref *captured;                    /* per local: its CELL; of a free one also its value */

@@ -12,7 +12,7 @@
  *
  * May a local have a value? Forward, union at joins, repeated until nothing changes: assignments are
  * never undone (`del` is not supported). A load of a local that cannot have one is an error with its
- * name; one that may lack it on some paths reads an `undef` through a phi. */
+ * name; one that may lack it on some paths reads an `undef` through a phi, and is marked `bound`. */
 #include "frontend/build.h"
 
 #include <assert.h>
@@ -25,6 +25,42 @@ flow_assigned_local(const struct build *b, const struct fe_insn *insn)
     if (insn->op == FE_OP_STORE || insn->op == FE_OP_STORE_CELL)
         return insn->arg;
     return b->code->n_locals;
+}
+
+/* What surely has a value: from what may have one down, intersection at joins. */
+static void
+flow_fill_sure(struct build *b, uint32_t n_given)
+{
+    uint32_t n = b->cfg->n, n_words = (b->code->n_locals + 63) / 64;
+    b->sure_in = SP_NEW_N(b->arena, struct sp_bits, n);
+    struct sp_bits given, out;
+    sp_bits_init(&given, b->arena, b->code->n_locals);
+    sp_bits_init(&out, b->arena, b->code->n_locals);
+    for (uint32_t i = 0; i < n_given; i++)
+        sp_bits_add(&given, i);
+    for (uint32_t i = 0; i < n; i++) {
+        sp_bits_init(&b->sure_in[i], b->arena, b->code->n_locals);
+        memcpy(b->sure_in[i].words, i ? b->assigned_in[i].words : given.words,
+               n_words * sizeof *given.words);
+    }
+    for (bool again = true; again;) {
+        again = false;
+        for (uint32_t i = 0; i < n; i++) {
+            const struct fe_block *block = &b->cfg->blocks[i];
+            memcpy(out.words, b->sure_in[i].words, n_words * sizeof *out.words);
+            for (uint32_t k = block->first; k <= block->last; k++) {
+                uint32_t local = flow_assigned_local(b, &b->insns->data[k]);
+                if (local < b->code->n_locals)
+                    sp_bits_add(&out, local);
+            }
+            for (uint32_t k = 0; k < block->n_succ; k++)
+                for (uint32_t w = 0; w < n_words; w++) {
+                    uint64_t *to = &b->sure_in[block->succ[k]].words[w];
+                    again |= (*to & ~out.words[w]) != 0;
+                    *to &= out.words[w];
+                }
+        }
+    }
 }
 
 void
@@ -61,6 +97,7 @@ build_fill_assigned(struct build *b)
                 }
         }
     }
+    flow_fill_sure(b, n_given);
 }
 
 /* The stack depth that `succ` starts with, from one more edge. */

@@ -113,6 +113,9 @@ fold_int(enum ir_op op, unsigned width, uint64_t a, uint64_t b, uint64_t *out)
     case IR_ADD_NSW: *out = a + b; return true;
     case IR_SUB: *out = a - b; return true;
     case IR_MUL: *out = a * b; return true;
+    case IR_MULHI:
+        *out = (uint64_t)((__int128)sign_extend(a, width) * sign_extend(b, width) >> width);
+        return true;
     case IR_SDIV:
     case IR_UDIV:
     case IR_SREM:

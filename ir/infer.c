@@ -431,6 +431,7 @@ ir_infer(struct ir_ctx *ctx, struct ir_module *module, const struct ir_argtype *
 {
     struct infer in = {.ctx = ctx, .module = module, .typed = SP_NEW(ctx->arena, struct ir_typed)};
     in.typed->module = module;
+    module->check = ctx->options.check;
     module->single = ctx->options.single;
     in.typed->args = args;
     in.typed->n_args = n_args;

@@ -93,6 +93,35 @@ fold_int(enum ir_binop op, int64_t a, int64_t b)
     }
 }
 
+static bool
+fold_pow_fits(int64_t base, int64_t exponent)
+{
+    int64_t r = 1;
+    bool grows = base < -1 || base > 1;
+    for (int64_t k = 0; grows && k < exponent; k++)
+        if (__builtin_mul_overflow(r, base, &r))
+            return false;
+    return exponent >= 0;
+}
+
+/* Whether running the operation raises with check=True: then it is left to run. */
+static bool
+fold_int_raises(enum ir_binop op, int64_t a, int64_t b)
+{
+    int64_t r;
+    switch (op) {
+    case IR_BIN_ADD: return __builtin_add_overflow(a, b, &r);
+    case IR_BIN_SUB: return __builtin_sub_overflow(a, b, &r);
+    case IR_BIN_MUL: return __builtin_mul_overflow(a, b, &r);
+    case IR_BIN_FLOORDIV: return b == 0 || (a == INT64_MIN && b == -1);
+    case IR_BIN_MOD: return b == 0;
+    case IR_BIN_POW: return !fold_pow_fits(a, b);
+    case IR_BIN_LSHIFT: return b < 0 || (a && (b >= 64 || fold_shift(op, a, b) >> b != a));
+    case IR_BIN_RSHIFT: return b < 0;
+    default: return false;
+    }
+}
+
 ir_const
 infer_fold_bin(struct ir_module *module, enum ir_binop op, ir_const a, ir_const b, ir_type type)
 {
@@ -101,6 +130,8 @@ infer_fold_bin(struct ir_module *module, enum ir_binop op, ir_const a, ir_const 
         return 0;
     if (type == IR_T_BOOL)
         return ir_const_bool(module, fold_int(op, x.i, y.i) != 0);
+    if (type == IR_T_INT && module->check && fold_int_raises(op, x.i, y.i))
+        return 0;
     if (type == IR_T_INT)
         return ir_const_int(module, fold_int(op, x.i, y.i));
     double p = fold_double(module, &x), q = fold_double(module, &y);
@@ -108,7 +139,10 @@ infer_fold_bin(struct ir_module *module, enum ir_binop op, ir_const a, ir_const 
     case IR_BIN_ADD: return fold_float(module, p + q);
     case IR_BIN_SUB: return fold_float(module, p - q);
     case IR_BIN_MUL: return fold_float(module, p * q);
-    case IR_BIN_TRUEDIV: return fold_float(module, p / q);
+    case IR_BIN_TRUEDIV:
+        if (module->check && q == 0)
+            return 0;
+        return fold_float(module, p / q);
     default: return 0;
     }
 }
@@ -123,6 +157,8 @@ infer_fold_un(struct ir_module *module, enum ir_unop op, ir_const a, ir_type typ
         return fold_float(module, op == IR_UN_NEG ? -x.f : x.f);
     if (type == IR_T_BOOL)
         return ir_const_bool(module, !x.i);
+    if (module->check && op == IR_UN_NEG && x.i == INT64_MIN)
+        return 0;
     int64_t value = op == IR_UN_NEG      ? (int64_t)(0 - (uint64_t)x.i)
                     : op == IR_UN_INVERT ? ~x.i
                                          : x.i;
@@ -171,6 +207,9 @@ infer_fold_cast(struct ir_module *module, ir_const a, ir_type to)
     if (!fold_is_weak(&x))
         return 0;
     double value = fold_double(module, &x);
+    if (module->check && to == IR_T_INT && x.kind == IR_C_FLOAT &&
+        !(value >= -0x1p63 && value < 0x1p63))
+        return 0;
     switch (to) {
     case IR_T_BOOL: return ir_const_bool(module, value != 0);
     case IR_T_INT: return ir_const_int(module, x.kind == IR_C_FLOAT ? fold_saturate(value) : x.i);

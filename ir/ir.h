@@ -317,6 +317,7 @@ struct ir_module {
     SP_VEC(struct ir_guard) guards;
     SP_VEC(struct sp_fault_site) sites; /* CORE */
     struct sp_digest hash; /* PY: content, everything but source ranges */
+    bool check;            /* PY, of a compilation: what Python or NumPy would raise is raised */
     bool single;           /* PY, of a compilation: Python's floats compute in float32 */
 };
 
@@ -446,6 +447,7 @@ struct ir_oracle {
 struct ir_options {
     bool fma;    /* contract a * b + c in lowering */
     bool bounds; /* check indices, raise OUT_OF_BOUNDS (the CPU device always does) */
+    bool check;  /* raise what Python or NumPy would: overflow, zero division, ... */
     bool poll;   /* POLL on back edges of `while` loops (the CPU device) */
     bool single; /* Python's floats compute in float32 instead of float64 */
 };

@@ -115,11 +115,16 @@ lower_insn(struct lower *l, ir_ref py)
     const struct ir_insn *insn = ir_insn(l->from, py);
     const struct sp_src *src = &l->from->srcs.data[insn->src];
     struct ir_cell cell = l->inst->cells[py];
+    if (insn->op == IR_UNDEF)
+        l->bound[py] = l->ctx->options.check ? lower_bool(l, false) : 0;
     if (insn->op == IR_PHI || insn->op == IR_PARAM || insn->op == IR_UNDEF)
         return;
     if (lower_is_unreachable(l, py))
         return;
     ir_set_src(l->func, src->line, src->col, src->end_line, src->end_col);
+    l->at = py;
+    if (insn->op == IR_BOUND)
+        lower_check_bound(l, py);
     if (ir_operation(l->inst, py) == IR_SETITEM) {
         lower_setitem(l, py);
         return;
@@ -169,17 +174,21 @@ lower_phi_new(struct lower *l, ir_ref py, uint32_t block)
 }
 
 static void
-lower_block(struct lower *l, uint32_t b)
+lower_block(struct lower *l, uint32_t b, const bool *maybe_unbound)
 {
     const struct ir_block *block = &l->from->blocks.data[b];
     for (uint32_t i = 0; i < block->insns.len; i++) {
         ir_ref py = block->insns.data[i];
         struct ir_cell cell = l->inst->cells[py];
-        if (ir_insn(l->from, py)->op == IR_PHI && cell.type != IR_T_NONE && !cell.constant) {
+        if (ir_insn(l->from, py)->op != IR_PHI)
+            break;
+        if (cell.type != IR_T_NONE && !cell.constant) {
             l->values[py] = lower_phi_new(l, py, l->block);
             if (lower_info(l, cell.type)->kind == IR_KIND_ITER)
                 lower_mark_iter_phi(l, py, l->values[py]);
         }
+        if (maybe_unbound && maybe_unbound[py])
+            l->bound[py] = ir_phi_new(l->func, l->block, IR_T_I1, 0);
     }
     for (uint32_t i = 0; i + 1 < block->insns.len; i++)
         lower_insn(l, block->insns.data[i]);
@@ -212,12 +221,17 @@ lower_edge(struct lower *l, uint32_t from, uint32_t succ)
         struct ir_cell cell = l->inst->cells[phi];
         if (ir_insn(l->from, phi)->op != IR_PHI)
             break;
-        if (cell.type == IR_T_NONE || cell.constant)
-            continue;
-        struct lower_value value = lower_get(l, ir_arg(l->from, phi, pred));
-        value = lower_convert(l, value, cell.type);
-        for (uint32_t k = 0; k < value.n; k++)
-            sp_vec_push(l->core->arena, &parts, value.parts[k]);
+        ir_ref arg = ir_arg(l->from, phi, pred);
+        if (cell.type != IR_T_NONE && !cell.constant) {
+            struct lower_value value = lower_get(l, arg);
+            lower_check_store(l, value, cell.type);
+            value = lower_convert(l, value, cell.type);
+            for (uint32_t k = 0; k < value.n; k++)
+                sp_vec_push(l->core->arena, &parts, value.parts[k]);
+        }
+        if (l->bound[phi])
+            sp_vec_push(l->core->arena, &parts,
+                        l->bound[arg] ? l->bound[arg] : lower_bool(l, true));
     }
     return (struct lower_edge){parts.len, parts.data};
 }
@@ -254,27 +268,68 @@ lower_return(struct lower *l, ir_ref end)
         ir_ret(l->func, l->block, 0, NULL);
         return;
     }
-    struct lower_value value = lower_convert(l, lower_get(l, ir_arg(l->from, end, 0)), result.type);
+    struct lower_value value = lower_get(l, ir_arg(l->from, end, 0));
+    lower_check_store(l, value, result.type);
+    value = lower_convert(l, value, result.type);
     ir_ret(l->func, l->block, value.n, value.parts);
 }
 
-/* Ends block b, and leaves in `edges` what each of its edges brings. */
+/* Where the blocks of an instance ended up. */
+struct lower_layout {
+    const struct lower_span *spans;
+    struct lower_edge *edges; /* 2 * block + successor */
+    SP_VEC(uint32_t) py_of;   /* by CORE block that ends a PY block: its number */
+};
+
+/* Goes on from l->block, a part of PY block b, to the successor. */
 static void
-lower_terminator(struct lower *l, uint32_t b, const struct lower_span *spans,
-                 struct lower_edge *edges)
+lower_leave(struct lower *l, uint32_t b, uint32_t succ, struct lower_layout *layout)
+{
+    layout->edges[2 * b + succ] = lower_edge(l, b, succ);
+    while (layout->py_of.len <= l->block)
+        sp_vec_push(l->core->arena, &layout->py_of, 0);
+    layout->py_of.data[l->block] = b;
+    ir_jump(l->func, l->block, layout->spans[l->from->blocks.data[b].succ[succ]].first);
+}
+
+/* Both edges. Their conversions stand before the branch, but those that may raise on the edge. */
+static void
+lower_branch(struct lower *l, uint32_t b, ir_ref end, struct lower_layout *layout)
+{
+    const struct ir_block *block = &l->from->blocks.data[b];
+    if (l->ctx->options.check) {
+        ir_ref condition = lower_truth(l, lower_get(l, ir_arg(l->from, end, 0)));
+        uint32_t sides[] = {ir_block_new(l->func), ir_block_new(l->func)};
+        ir_br(l->func, l->block, condition, sides[0], sides[1]);
+        for (uint32_t succ = 0; succ < 2; succ++) {
+            l->block = sides[succ];
+            lower_leave(l, b, succ, layout);
+        }
+        return;
+    }
+    for (uint32_t succ = 0; succ < 2; succ++)
+        layout->edges[2 * b + succ] = lower_edge(l, b, succ);
+    ir_ref condition = lower_truth(l, lower_get(l, ir_arg(l->from, end, 0)));
+    while (layout->py_of.len <= l->block)
+        sp_vec_push(l->core->arena, &layout->py_of, 0);
+    layout->py_of.data[l->block] = b;
+    ir_br(l->func, l->block, condition, layout->spans[block->succ[0]].first,
+          layout->spans[block->succ[1]].first);
+}
+
+/* Ends block b, and leaves in the layout what each of its edges brings. */
+static void
+lower_terminator(struct lower *l, uint32_t b, struct lower_layout *layout)
 {
     const struct ir_block *block = &l->from->blocks.data[b];
     ir_ref end = block->insns.data[block->insns.len - 1];
-    if (ir_insn(l->from, end)->op == IR_RET) {
+    enum ir_op op = (enum ir_op)ir_insn(l->from, end)->op;
+    l->at = end;
+    if (op == IR_RET || op == IR_THROW) {
         if (lower_is_unreachable(l, end))
             ir_unreachable(l->func, l->block);
-        else
+        else if (op == IR_RET)
             lower_return(l, end);
-        return;
-    }
-    if (ir_insn(l->from, end)->op == IR_THROW) {
-        if (lower_is_unreachable(l, end))
-            ir_unreachable(l->func, l->block);
         else
             lower_throw(l, end);
         return;
@@ -282,32 +337,26 @@ lower_terminator(struct lower *l, uint32_t b, const struct lower_span *spans,
     bool goes[2] = {lower_has_edge(l, b, 0), lower_has_edge(l, b, 1)};
     if (goes[0] && goes[1] && block->succ[0] == block->succ[1])
         goes[1] = false; /* both edges bring the same */
-    for (uint32_t succ = 0; succ < 2; succ++)
-        if (goes[succ])
-            edges[2 * b + succ] = lower_edge(l, b, succ);
-    if (goes[0] && goes[1]) {
-        ir_ref condition = lower_truth(l, lower_get(l, ir_arg(l->from, end, 0)));
-        ir_br(l->func, l->block, condition, spans[block->succ[0]].first,
-              spans[block->succ[1]].first);
-    } else if (goes[0] || goes[1]) {
-        ir_jump(l->func, l->block, spans[block->succ[goes[0] ? 0 : 1]].first);
-    } else {
+    if (goes[0] && goes[1])
+        lower_branch(l, b, end, layout);
+    else if (goes[0] || goes[1])
+        lower_leave(l, b, goes[0] ? 0 : 1, layout);
+    else
         ir_unreachable(l->func, l->block);
-    }
 }
 
 /* Gives the phis of block b their operands in the order of CORE's predecessors. */
 static void
-lower_phi_operands(struct lower *l, uint32_t b, const struct lower_span *spans,
-                   const uint32_t *py_of, const struct lower_edge *edges)
+lower_phi_operands(struct lower *l, uint32_t b, const struct lower_layout *layout)
 {
-    uint32_t first = spans[b].first;
+    const struct lower_edge *edges = layout->edges;
+    uint32_t first = layout->spans[b].first;
     const struct ir_block *core = &l->func->blocks.data[first];
     uint32_t n = core->preds.len;
     const struct lower_edge **from = SP_NEW_N(l->core->arena, const struct lower_edge *, n);
     ir_ref *args = SP_NEW_N(l->core->arena, ir_ref, n);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t py = py_of[core->preds.data[i]];
+        uint32_t py = layout->py_of.data[core->preds.data[i]];
         uint32_t succ = edges[2 * py].parts && l->from->blocks.data[py].succ[0] == b ? 0 : 1;
         from[i] = &edges[2 * py + succ];
     }
@@ -363,7 +412,9 @@ lower_blocks(struct lower *l)
     const struct ir_flow *flow = l->inst->flow;
     uint32_t n = l->from->blocks.len;
     struct lower_span *spans = SP_NEW_N(arena, struct lower_span, n);
-    struct lower_edge *edges = SP_NEW_N(arena, struct lower_edge, 2 * n);
+    struct lower_layout layout = {.spans = spans,
+                                  .edges = SP_NEW_N(arena, struct lower_edge, 2 * n)};
+    const bool *maybe_unbound = l->ctx->options.check ? lower_maybe_unbound(l) : NULL;
     uint32_t *rpo_of = SP_NEW_N(arena, uint32_t, n);
     for (uint32_t i = 0; i < flow->n_rpo; i++) {
         uint32_t b = flow->rpo[i];
@@ -377,26 +428,24 @@ lower_blocks(struct lower *l)
         if (!spans[b].live)
             continue;
         l->block = spans[b].first;
-        lower_block(l, b);
+        lower_block(l, b, maybe_unbound);
         spans[b].last = l->block;
     }
-    uint32_t *py_of = SP_NEW_N(arena, uint32_t, l->func->blocks.len);
     for (uint32_t i = 0; i < flow->n_rpo; i++) {
         uint32_t b = flow->rpo[i];
         if (!spans[b].live)
             continue;
         l->block = spans[b].last;
-        py_of[l->block] = b;
         const struct ir_insn *end = ir_insn(l->from, ir_terminator(l->from, b));
         const struct sp_src *src = &l->from->srcs.data[end->src];
         ir_set_src(l->func, src->line, src->col, src->end_line, src->end_col);
         if (l->ctx->options.poll && lower_must_poll(l, b, rpo_of))
             lower_emit(l, IR_POLL, IR_T_NONE, 0, 0, NULL);
-        lower_terminator(l, b, spans, edges);
+        lower_terminator(l, b, &layout);
     }
     for (uint32_t b = 0; b < n; b++)
         if (spans[b].live)
-            lower_phi_operands(l, b, spans, py_of, edges);
+            lower_phi_operands(l, b, &layout);
 }
 
 /* What may call itself ends the thread before the stack is used up, and can be interrupted. */
@@ -431,6 +480,7 @@ lower_func(struct lower *l, const struct ir_instance *inst)
     l->n_consts = 0;
     l->values = SP_NEW_N(arena, struct lower_value, l->from->insns.len);
     l->products = SP_NEW_N(arena, struct lower_product, l->from->insns.len);
+    l->bound = SP_NEW_N(arena, ir_ref, l->from->insns.len);
     l->nonneg.len = 0;
     for (uint32_t ref = 0; ref < l->from->insns.len; ref++) {
         /* Objects have no parts, wherever they come from. */

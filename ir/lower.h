@@ -47,10 +47,12 @@ struct lower {
     const struct ir_func *from;
     struct ir_func *func;
     uint32_t block;                         /* where code is added */
+    ir_ref at;                              /* the PY instruction being lowered */
     uint32_t n_consts;                      /* at the head of the entry */
     SP_VEC(struct lower_const_of) const_of; /* per constant of `core` */
     struct lower_value *values;             /* per PY instruction without a constant */
     struct lower_product *products;         /* per PY instruction */
+    ir_ref *bound; /* check: per PY value that a variable may lack, whether it has one; else 0 */
     SP_VEC(uint8_t) nonneg; /* per CORE instruction: marked as surely not negative */
 };
 
@@ -104,7 +106,7 @@ bool lower_is_nonneg(const struct lower *l, ir_ref ref);
 
 /* A loop of lowering's own: open, (condition), test, (body), close. Afterwards code goes on behind
  * the loop, where the phis hold the values that the test saw last. */
-#define LOWER_LOOP_PHIS 3
+#define LOWER_LOOP_PHIS 5
 struct lower_loop {
     uint32_t head, exit, n;
     ir_ref first[LOWER_LOOP_PHIS], phis[LOWER_LOOP_PHIS];
@@ -151,6 +153,7 @@ lower_info(const struct lower *l, ir_type type)
 
 struct lower_value lower_bin(struct lower *l, ir_ref py);
 struct lower_value lower_un(struct lower *l, ir_ref py);
+/* lower_power.c */
 struct lower_value lower_pow(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 /* a <op> b of scalars or tuples as i1 */
 ir_ref lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lower_value b);
@@ -161,6 +164,8 @@ ir_ref lower_float_divmod(struct lower *l, ir_ref a, ir_ref b, bool want_mod);
 ir_ref lower_int_floordiv(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 ir_ref lower_int_mod(struct lower *l, ir_ref a, ir_ref b, ir_type type);
 ir_ref lower_int_abs(struct lower *l, ir_ref a, ir_type type);
+/* One of the rows for integers of arith.def. */
+ir_ref lower_int_op(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, ir_type type);
 
 /* ---- lower_call.c, lower_closure.c: functions ---- */
 
@@ -265,6 +270,30 @@ ir_ref lower_fault_value(struct lower *l, ir_ref part, ir_type type);
 /* The name that the source gives the value, or "". */
 const char *lower_source_name(const struct lower *l, ir_ref py);
 void lower_throw(struct lower *l, ir_ref py);
+
+/* ---- lower_check.c: check=True; without the option these do nothing ---- */
+
+/* IADD, ISUB, IMUL with result r; others are not checked here. */
+void lower_check_int(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, ir_ref r,
+                     ir_type type);
+/* -a and abs(a); the text has {i} for a. */
+void lower_check_negate(struct lower *l, ir_ref a, ir_type type, const char *text);
+/* a / b, a // b, a % b, of integers and floats. */
+void lower_check_divisor(struct lower *l, const char *op, ir_ref a, ir_ref b, ir_type type);
+void lower_check_shift(struct lower *l, bool left, ir_ref a, struct lower_value b, ir_ref count,
+                       ir_ref r, ir_type type);
+/* a ** b of integers: `fits` 0 checks the exponent, else the result. */
+void lower_check_power(struct lower *l, struct lower_value a, struct lower_value b, ir_ref fits);
+void lower_check_float_power(struct lower *l, ir_ref a, ir_ref b, ir_type type);
+/* A conversion that the program asks for, and one that storing or joining makes. */
+void lower_check_cast(struct lower *l, struct lower_value value, ir_type to);
+void lower_check_store(struct lower *l, struct lower_value value, ir_type to);
+/* The variable that BOUND `py` reads. */
+void lower_check_bound(struct lower *l, ir_ref py);
+/* Per PY value of the function: whether it is that of a variable that may have none. */
+const bool *lower_maybe_unbound(struct lower *l);
+/* Whether a * b = product holds in 64 bits (always code). */
+ir_ref lower_mul_fits(struct lower *l, ir_ref a, ir_ref b, ir_ref product);
 
 /* ---- lower_cycle.c ---- */
 

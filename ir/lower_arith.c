@@ -62,6 +62,7 @@ lower_int_floordiv(struct lower *l, ir_ref a, ir_ref b, ir_type type)
     ir_ref zero, minus_one;
     int64_t v;
     bool known = lower_int_of(l, b, &v);
+    lower_check_divisor(l, "//", a, b, type);
     if (known && arith_is_power_of_2(v)) {
         ir_ref count = lower_int(l, machine, __builtin_ctzll((uint64_t)v));
         return lower_op2(l, ir_is_unsigned(type) ? IR_LSHR : IR_ASHR, a, count);
@@ -92,6 +93,7 @@ lower_int_mod(struct lower *l, ir_ref a, ir_ref b, ir_type type)
     ir_ref zero, minus_one;
     int64_t v;
     bool known = lower_int_of(l, b, &v);
+    lower_check_divisor(l, "%", a, b, type);
     if (known && arith_is_power_of_2(v))
         return lower_op2(l, IR_AND, a, lower_int(l, machine, v - 1));
     if (known && (v == 0 || (v == -1 && !ir_is_unsigned(type))))
@@ -139,7 +141,9 @@ arith_shl(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
     ir_ref fits = lower_icmp(l, IR_ICMP_ULT, count, width);
     count = arith_to_width(l, lower_select(l, fits, count, zero), machine);
     ir_ref shifted = lower_op2(l, IR_SHL, a, count);
-    return lower_select(l, fits, shifted, lower_int(l, machine, 0));
+    ir_ref r = lower_select(l, fits, shifted, lower_int(l, machine, 0));
+    lower_check_shift(l, true, a, b, arith_count(l, b), r, type);
+    return r;
 }
 
 /* Signed: too large a count is the width - 1, which leaves the sign. */
@@ -152,6 +156,7 @@ arith_shr(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
     ir_ref last = lower_int(l, IR_T_I64, ir_machine_bits(machine) - 1);
     ir_ref fits = lower_icmp(l, IR_ICMP_ULT, count, width);
     bool is_unsigned = ir_is_unsigned(type);
+    lower_check_shift(l, false, a, b, count, 0, type);
     ir_ref safe = lower_select(l, fits, count, is_unsigned ? zero : last);
     ir_ref shifted =
         lower_op2(l, is_unsigned ? IR_LSHR : IR_ASHR, a, arith_to_width(l, safe, machine));
@@ -161,107 +166,6 @@ arith_shr(struct lower *l, ir_ref a, struct lower_value b, ir_type type)
         return shifted;
     return lower_select(l, lower_icmp(l, IR_ICMP_SLT, count, zero), lower_int(l, machine, 0),
                         shifted);
-}
-
-/* ---- Powers ---- */
-
-/* x ** k, k > 0: the bits of k behind its highest one, from the left: square, and times x for a
- * one. So x**3 = (x*x)*x, x**6 = (x**3)*(x**3). */
-static ir_ref
-arith_product(struct lower *l, enum ir_op mul, ir_ref x, uint64_t k)
-{
-    ir_ref r = x;
-    for (int bit = 62 - __builtin_clzll(k); bit >= 0; bit--) {
-        r = lower_op2(l, mul, r, r);
-        if (k >> bit & 1)
-            r = lower_op2(l, mul, r, x);
-    }
-    return r;
-}
-
-/* Square and multiply from the right; a negative exponent starts with result 0 and no rounds. */
-static ir_ref
-arith_int_power(struct lower *l, ir_ref x, ir_ref exponent, ir_type machine)
-{
-    ir_ref zero = lower_int(l, machine, 0), one = lower_int(l, machine, 1);
-    ir_ref none = lower_int(l, IR_T_I64, 0), bit = lower_int(l, IR_T_I64, 1);
-    ir_ref negative = lower_icmp(l, IR_ICMP_SLT, exponent, none);
-    ir_ref first[] = {lower_select(l, negative, zero, one), x,
-                      lower_select(l, negative, none, exponent)};
-    struct lower_loop loop;
-    lower_loop_open(l, &loop, 3, first);
-    ir_ref r = loop.phis[0], square = loop.phis[1], left = loop.phis[2];
-    lower_loop_test(l, &loop, lower_icmp(l, IR_ICMP_NE, left, none));
-    ir_ref odd = lower_icmp(l, IR_ICMP_NE, lower_op2(l, IR_AND, left, bit), none);
-    ir_ref next[] = {lower_op2(l, IR_MUL, r, lower_select(l, odd, square, one)),
-                     lower_op2(l, IR_MUL, square, square), lower_op2(l, IR_LSHR, left, bit)};
-    lower_loop_close(l, &loop, next);
-    return r;
-}
-
-static struct lower_value
-arith_ipow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
-{
-    ir_type machine = lower_machine(l, type);
-    ir_ref a = lower_get_as(l, a_py, type), b, r;
-    struct lower_value count = lower_get(l, b_py);
-    int64_t k;
-    if (count.type == IR_T_UINT64) /* no sign; a loop of at most 64 rounds all the same */
-        b = count.parts[0];
-    else
-        b = lower_convert(l, count, IR_T_INT).parts[0];
-    if (!lower_int_of(l, b, &k) || (count.type == IR_T_UINT64 && k < 0)) {
-        if (count.type == IR_T_UINT64) {
-            /* Halving once makes the count positive: x**b = (x*x)**(b >> 1) * (x if b is odd). */
-            ir_ref bit = lower_int(l, IR_T_I64, 1), one = lower_int(l, machine, 1);
-            ir_ref odd =
-                lower_icmp(l, IR_ICMP_NE, lower_op2(l, IR_AND, b, bit), lower_int(l, IR_T_I64, 0));
-            r = arith_int_power(l, lower_op2(l, IR_MUL, a, a), lower_op2(l, IR_LSHR, b, bit),
-                                machine);
-            r = lower_op2(l, IR_MUL, r, lower_select(l, odd, a, one));
-        } else {
-            r = arith_int_power(l, a, b, machine);
-        }
-    } else if (k <= 0) {
-        r = lower_int(l, machine, k == 0);
-    } else {
-        r = arith_product(l, IR_MUL, a, (uint64_t)k);
-    }
-    return lower_scalar(l, type, r);
-}
-
-/* Whether the exponent is a whole constant of the program from -8 to 8, written as an int or a float. */
-static bool
-arith_small_exponent(const struct lower *l, ir_ref b_py, int64_t *k_out)
-{
-    const struct ir_insn *insn = ir_insn(l->from, b_py);
-    if (insn->op == IR_CONST && ir_const_info(l->py, insn->imm)->kind == IR_C_FLOAT) {
-        double k = ir_const_info(l->py, insn->imm)->f;
-        if (!(k >= -8 && k <= 8) || k != (double)(int64_t)k)
-            return false;
-        *k_out = (int64_t)k;
-        return true;
-    }
-    return ir_program_int(l->py, l->from, b_py, k_out) && *k_out >= -8 && *k_out <= 8;
-}
-
-struct lower_value
-lower_pow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
-{
-    if (!ir_is_float(type))
-        return arith_ipow(l, a_py, b_py, type);
-    ir_type machine = lower_machine(l, type);
-    ir_ref a = lower_get_as(l, a_py, type);
-    int64_t k;
-    if (!arith_small_exponent(l, b_py, &k)) {
-        ir_ref b = lower_get_as(l, b_py, type);
-        return lower_scalar(l, type, lower_intrin2(l, IR_INTRIN_POW, a, b));
-    }
-    ir_ref one = lower_float(l, machine, 1);
-    if (k == 0)
-        return lower_scalar(l, type, one);
-    ir_ref r = arith_product(l, IR_FMUL, a, (uint64_t)(k < 0 ? -k : k));
-    return lower_scalar(l, type, k < 0 ? lower_op2(l, IR_FDIV, one, r) : r);
 }
 
 /* ---- Operators ---- */
@@ -300,22 +204,23 @@ arith_concat(struct lower *l, struct lower_value a, struct lower_value b, ir_typ
     return lower_value_new(l, type, a.n + b.n, parts);
 }
 
-static ir_ref
-arith_int_op(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, ir_type type)
+ir_ref
+lower_int_op(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, ir_type type)
 {
+    ir_ref r = 0;
     switch (how) {
-    case IR_LOW_IADD: return lower_op2(l, IR_ADD, a, b);
-    case IR_LOW_ISUB: return lower_op2(l, IR_SUB, a, b);
-    case IR_LOW_IMUL: return lower_op2(l, IR_MUL, a, b);
+    case IR_LOW_IADD: r = lower_op2(l, IR_ADD, a, b); break;
+    case IR_LOW_ISUB: r = lower_op2(l, IR_SUB, a, b); break;
+    case IR_LOW_IMUL: r = lower_op2(l, IR_MUL, a, b); break;
     case IR_LOW_IAND: return lower_op2(l, IR_AND, a, b);
     case IR_LOW_IOR: return lower_op2(l, IR_OR, a, b);
     case IR_LOW_IXOR: return lower_op2(l, IR_XOR, a, b);
     case IR_LOW_IFLOORDIV: return lower_int_floordiv(l, a, b, type);
     case IR_LOW_IMOD: return lower_int_mod(l, a, b, type);
-    default: break;
+    default: assert(!"no such lowering of two integers"); return a;
     }
-    assert(!"no such lowering of two integers");
-    return a;
+    lower_check_int(l, how, a, b, r, type);
+    return r;
 }
 
 struct lower_value
@@ -349,10 +254,13 @@ lower_bin(struct lower *l, ir_ref py)
         l->products[py] = (struct lower_product){a, b};
         r = lower_op2(l, IR_FMUL, a, b);
         break;
-    case IR_LOW_FDIV: r = lower_op2(l, IR_FDIV, a, b); break;
+    case IR_LOW_FDIV:
+        lower_check_divisor(l, "/", a, b, type);
+        r = lower_op2(l, IR_FDIV, a, b);
+        break;
     case IR_LOW_FFLOORDIV: r = lower_float_divmod(l, a, b, false); break;
     case IR_LOW_FMOD: r = lower_float_divmod(l, a, b, true); break;
-    default: r = arith_int_op(l, how, a, b, type); break;
+    default: r = lower_int_op(l, how, a, b, type); break;
     }
     return lower_scalar(l, type, r);
 }
@@ -369,7 +277,10 @@ lower_un(struct lower *l, ir_ref py)
     ir_ref a = lower_convert(l, value, type).parts[0], r = a;
     ir_type machine = lower_machine(l, type);
     switch (how) {
-    case IR_LOW_INEG: r = lower_op2(l, IR_SUB, lower_int(l, machine, 0), a); break;
+    case IR_LOW_INEG:
+        lower_check_negate(l, a, type, "-({i})");
+        r = lower_op2(l, IR_SUB, lower_int(l, machine, 0), a);
+        break;
     case IR_LOW_FNEG: r = lower_op1(l, IR_FNEG, a); break;
     case IR_LOW_POS: break;
     case IR_LOW_INVERT: r = lower_op2(l, IR_XOR, a, lower_int(l, machine, -1)); break;

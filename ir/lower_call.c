@@ -118,5 +118,6 @@ lower_call(struct lower *l, ir_ref py)
     if (what->kind == IR_C_EXCEPTION)
         return lower_elements(l, py, 1);
     assert(what->kind == IR_C_DTYPE && "functions, intrinsics and casts are called");
+    lower_check_cast(l, lower_get(l, lower_arg(l, py, 0)), type);
     return lower_convert(l, lower_get(l, lower_arg(l, py, 0)), type);
 }

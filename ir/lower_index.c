@@ -136,6 +136,7 @@ lower_load(struct lower *l, ir_ref address, ir_type dtype)
 static ir_ref
 index_stored(struct lower *l, struct lower_value value, ir_type dtype)
 {
+    lower_check_store(l, value, dtype);
     ir_ref bits = lower_convert(l, value, dtype).parts[0];
     return dtype == IR_T_BOOL ? lower_cast(l, IR_ZEXT, IR_T_I8, bits) : bits;
 }

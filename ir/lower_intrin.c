@@ -62,6 +62,7 @@ intrin_abs(struct lower *l, ir_ref py)
 {
     ir_type type = intrin_type(l, py);
     ir_ref x = lower_get_as(l, lower_arg(l, py, 0), type);
+    lower_check_negate(l, x, type, "abs({i})");
     return lower_scalar(l, type,
                         ir_is_float(type) ? lower_op1(l, IR_FABS, x) : lower_int_abs(l, x, type));
 }
@@ -133,6 +134,7 @@ intrin_round(struct lower *l, ir_ref py, enum ir_op op)
     if (!ir_is_float(x.type))
         return lower_convert(l, x, IR_T_INT);
     ir_ref rounded = op == IR_FTRUNC ? x.parts[0] : lower_op1(l, op, x.parts[0]);
+    lower_check_cast(l, lower_scalar(l, x.type, rounded), IR_T_INT);
     return lower_scalar(l, IR_T_INT, lower_cast(l, IR_FPTOSI_SAT, IR_T_I64, rounded));
 }
 

@@ -81,7 +81,7 @@ ir_is_removable(const struct ir_insn *insn)
 static inline bool
 ir_is_commutative(enum ir_op op)
 {
-    return op == IR_ADD || op == IR_ADD_NSW || op == IR_MUL || op == IR_AND || op == IR_OR ||
+    return op == IR_ADD || op == IR_ADD_NSW || op == IR_MUL || op == IR_MULHI || op == IR_AND || op == IR_OR ||
            op == IR_XOR || op == IR_FADD || op == IR_FMUL;
 }
 

@@ -222,6 +222,7 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_ADD_NSW:
     case IR_SUB:
     case IR_MUL:
+    case IR_MULHI:
     case IR_SDIV:
     case IR_UDIV:
     case IR_SREM:

@@ -48,7 +48,7 @@ def jit(
     """Makes a kernel of a function: @jit, @jit(options), @jit("int, float32[:]").
 
     signature      a text or a list of texts: the only types that launches may have
-    check          raise out-of-range indices on a GPU too; the CPU device always does
+    check          raise what Python or NumPy would: IndexError, OverflowError, ZeroDivisionError, ...
     debug          check and lineinfo
     lineinfo       line tables for profilers and debuggers
     fastmath       the next four at their fastest (float32)
@@ -68,7 +68,7 @@ def jit(
         function, signature = None, function
     options = _options(others)
     if check or debug:
-        options["bounds"] = 1
+        options["check"] = 1
     if lineinfo or debug:
         options |= {"lineinfo": 1, "jit_line_info": 1}
     if not fma:

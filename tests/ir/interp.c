@@ -112,6 +112,7 @@ run_int(enum ir_op op, ir_type type, uint64_t a, uint64_t b, struct interp *in)
     case IR_ADD_NSW: return cut(type, (uint64_t)(x + y));
     case IR_SUB: return cut(type, (uint64_t)(x - y));
     case IR_MUL: return cut(type, (uint64_t)((unsigned __int128)x * (unsigned __int128)y));
+    case IR_MULHI: return cut(type, (uint64_t)((x * y) >> width));
     case IR_SDIV:
     case IR_SREM:
     case IR_UDIV:

@@ -51,6 +51,7 @@ main(int argc, char **argv)
     int i = 1;
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
         ctx.options.fma |= strcmp(argv[i], "-fma") == 0;
+        ctx.options.check |= strcmp(argv[i], "-check") == 0;
         ctx.options.bounds |= strcmp(argv[i], "-bounds") == 0;
         ctx.options.poll |= strcmp(argv[i], "-poll") == 0;
     }

@@ -129,7 +129,7 @@ address(struct gen *g)
 static ir_ref
 gen_int(struct gen *g, ir_type type)
 {
-    static const uint16_t plain[] = {IR_ADD, IR_SUB, IR_MUL, IR_AND, IR_OR, IR_XOR};
+    static const uint16_t plain[] = {IR_ADD, IR_SUB, IR_MUL, IR_MULHI, IR_AND, IR_OR, IR_XOR};
     ir_ref a = value_of(g, type), b = below(g, 8) ? value_of(g, type) : a;
     uint32_t kind = below(g, 12);
     if (type == IR_T_I1)
@@ -154,7 +154,7 @@ gen_int(struct gen *g, ir_type type)
         a = emit(g, IR_LSHR, type, 0, 2, (ir_ref[]){a, one});
         return emit(g, IR_ADD_NSW, type, 0, 2, (ir_ref[]){a, below(g, 2) ? one : a});
     }
-    return emit(g, (enum ir_op)plain[below(g, 6)], type, 0, 2, (ir_ref[]){a, b});
+    return emit(g, (enum ir_op)plain[below(g, 7)], type, 0, 2, (ir_ref[]){a, b});
 }
 
 static ir_ref
@@ -488,7 +488,7 @@ gen_expr_truth(struct gen *g, int depth)
 static ir_ref
 gen_expr_int(struct gen *g, ir_type type, int depth)
 {
-    static const uint16_t plain[] = {IR_ADD, IR_SUB, IR_MUL, IR_AND, IR_OR, IR_XOR};
+    static const uint16_t plain[] = {IR_ADD, IR_SUB, IR_MUL, IR_MULHI, IR_AND, IR_OR, IR_XOR};
     ir_ref a = gen_expr(g, type, depth - 1);
     uint32_t kind = below(g, 8);
     if (kind == 0) {
@@ -502,7 +502,7 @@ gen_expr_int(struct gen *g, ir_type type, int depth)
     if (kind == 2)
         return emit(g, below(g, 2) ? IR_CTPOP : IR_CTLZ, type, 0, 1, &a);
     ir_ref b = below(g, 8) ? gen_expr(g, type, depth - 2) : a;
-    enum ir_op op = (enum ir_op)plain[below(g, 6)];
+    enum ir_op op = (enum ir_op)plain[below(g, 7)];
     if (below(g, 4) == 0)
         return emit(g, op, type, 0, 2, (ir_ref[]){b, a});
     return emit(g, op, type, 0, 2, (ir_ref[]){a, b});
