@@ -421,8 +421,8 @@ ops_mulhi(struct cg_emit *e, const LLVMValueRef *a)
     LLVMTypeRef type = LLVMTypeOf(a[0]);
     unsigned width = LLVMGetIntTypeWidth(type);
     LLVMTypeRef wide = LLVMIntTypeInContext(LLVMGetTypeContext(type), 2 * width);
-    LLVMValueRef product = LLVMBuildMul(b, LLVMBuildSExt(b, a[0], wide, ""),
-                                        LLVMBuildSExt(b, a[1], wide, ""), "");
+    LLVMValueRef product =
+        LLVMBuildMul(b, LLVMBuildSExt(b, a[0], wide, ""), LLVMBuildSExt(b, a[1], wide, ""), "");
     product = LLVMBuildLShr(b, product, LLVMConstInt(wide, width, false), "");
     return LLVMBuildTrunc(b, product, type, "");
 }

@@ -201,7 +201,8 @@ build_load(struct build *b, uint32_t local)
     }
     ir_ref value = fe_ssa_read(&b->ssa, b->block, local);
     if (!sp_bits_has(&b->sure, local))
-        value = build_add(b, IR_BOUND, ir_const_str(b->module, l->name, strlen(l->name)), 1, &value);
+        value =
+            build_add(b, IR_BOUND, ir_const_str(b->module, l->name, strlen(l->name)), 1, &value);
     build_push(b, value);
 }
 

@@ -56,6 +56,16 @@ struct lower {
     SP_VEC(uint8_t) nonneg; /* per CORE instruction: marked as surely not negative */
 };
 
+/* ---- lower.c, lower_flow.c ---- */
+
+/* Everything but phis, parameters and terminators. */
+void lower_insn(struct lower *l, ir_ref py);
+/* Whether an operand has no type: then the instruction is never reached, for what should have made
+ * the operand (a function that does not return) never ends. */
+bool lower_is_unreachable(const struct lower *l, ir_ref py);
+/* All live blocks; l->block is the CORE entry. */
+void lower_blocks(struct lower *l);
+
 /* ---- lower_emit.c: instructions, with constants folded ---- */
 
 ir_ref lower_emit(struct lower *l, enum ir_op op, ir_type type, uint32_t imm, uint32_t n,

@@ -258,8 +258,14 @@ lower_bin(struct lower *l, ir_ref py)
         lower_check_divisor(l, "/", a, b, type);
         r = lower_op2(l, IR_FDIV, a, b);
         break;
-    case IR_LOW_FFLOORDIV: r = lower_float_divmod(l, a, b, false); break;
-    case IR_LOW_FMOD: r = lower_float_divmod(l, a, b, true); break;
+    case IR_LOW_FFLOORDIV:
+        lower_check_divisor(l, "//", a, b, type);
+        r = lower_float_divmod(l, a, b, false);
+        break;
+    case IR_LOW_FMOD:
+        lower_check_divisor(l, "%", a, b, type);
+        r = lower_float_divmod(l, a, b, true);
+        break;
     default: r = lower_int_op(l, how, a, b, type); break;
     }
     return lower_scalar(l, type, r);

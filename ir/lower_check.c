@@ -195,8 +195,7 @@ check_float_to_int(struct lower *l, ir_ref value, ir_type to)
     bool sign = to == IR_T_INT || !ir_is_unsigned(to);
     unsigned bits = ir_scalar_row(to)->bits;
     ir_ref whole = lower_op1(l, IR_FTRUNC, value);
-    ir_ref low =
-        sign ? check_power_of_2(l, machine, bits - 1, true) : lower_float(l, machine, 0);
+    ir_ref low = sign ? check_power_of_2(l, machine, bits - 1, true) : lower_float(l, machine, 0);
     ir_ref high = check_power_of_2(l, machine, sign ? bits - 1 : bits, false);
     ir_ref ok = lower_op2(l, IR_AND, lower_fcmp(l, IR_FCMP_OGE, whole, low),
                           lower_fcmp(l, IR_FCMP_OLT, whole, high));

@@ -56,8 +56,7 @@ power_int_power(struct lower *l, ir_ref x, ir_ref exponent, ir_type machine, ir_
         ir_ref used = lower_select(l, odd, square_fits, yes);
         used = lower_op2(l, IR_AND, used, lower_mul_fits(l, r, factor, next[0]));
         next[3] = lower_op2(l, IR_AND, r_fits, used);
-        next[4] =
-            lower_op2(l, IR_AND, square_fits, lower_mul_fits(l, square, square, next[1]));
+        next[4] = lower_op2(l, IR_AND, square_fits, lower_mul_fits(l, square, square, next[1]));
     }
     lower_loop_close(l, &loop, next);
     if (fits)
@@ -141,4 +140,3 @@ lower_pow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
     ir_ref r = power_product(l, IR_FMUL, a, (uint64_t)(k < 0 ? -k : k), NULL);
     return lower_scalar(l, type, k < 0 ? lower_op2(l, IR_FDIV, one, r) : r);
 }
-
