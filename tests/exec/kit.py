@@ -125,8 +125,10 @@ def _kernel_of(kernel: Any, name: str, names: dict | None, options: dict) -> Any
 def _run_python(kernel: Any, grid: Any, block: Any, args: tuple, options: dict) -> None:
     from gpu import _python
 
-    known = {k: options[k] for k in ("check", "fma") if k in options}
-    _python.run(kernel.py_func, grid, block, args, **known)
+    of = {**kernel.options, **options}
+    single = bool(of.get("single"))
+    check, fma = bool(of.get("check") or of.get("debug")), bool(of.get("fma", True))
+    _python.run(kernel.py_func, grid, block, args, check=check, fma=fma, single=single)
 
 
 def differences(got: np.ndarray, expected: np.ndarray, ulps: float) -> list[tuple[int, ...]]:

@@ -1,5 +1,6 @@
 """Kernels on the suite's device and on the python device: equal, or the same exception."""
 
+import gpu
 import kit
 import numpy as np
 import pytest
@@ -48,3 +49,21 @@ def test_both_raise():
     kit.agree_raises(source, (np.zeros(3),), TypeError, match="uint64 and int8")
     with pytest.raises(AssertionError, match="no IndexError"):
         kit.agree_raises("def kernel(x):\n    x[2] = 1\n", (np.zeros(3),), IndexError)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_weak_floats_of_one_format(single):
+    source = """
+def kernel(n, x, o):
+    i = gpu.grid(1)
+    o[0, i] = i / n + 0.1
+    o[1, i] = math.sqrt(i) * 0.3 + x[i]
+    o[2, i] = 0.7 * i * i + 0.2
+    o[3, i] = gpu.float16(i) * 0.1 + float(n)
+    o[4, i] = math.pi + 0
+    o[5, i] = i ** -1 + (i + 0.5) ** 3
+"""
+    options = {"float": gpu.float32} if single else {}
+    x = np.linspace(-1, 1, 8)
+    (_, o) = kit.agree(source, (7, x, np.zeros((6, 8))), block=8, **options)
+    assert (o[4, 0] == np.pi) != single

@@ -7,17 +7,18 @@ variable holds the one instruction or constant that it can come from, or nothing
 several. The operand of a sum that can only come from one multiplication is a product.
 
 Also from here: which operands are constants (they do not contract, and must fit a typed integer),
-and which exponents are written in the program.
+which exponents are written in the program, which variables may be read without a value, and where
+`~` is applied to what Python itself makes a bool.
 """
 
 from __future__ import annotations
 
 import dis
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpu._python import operations
-from gpu._python.scalars import Scalar, lift
+from gpu._python.scalars import Scalar, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +40,15 @@ class Operand:
     exponent: int | float | None = None  # the right operand, if it is written in the program
 
 
+@dataclass
+class Facts:
+    """What is known of a code object."""
+
+    sites: Sites = field(default_factory=dict)  # of BINARY_OP instructions, by offset
+    inversions: set[int] = field(default_factory=set)  # offsets of `~` of a bool of Python's own
+    zeros: set[int] = field(default_factory=set)  # variables that may be read without a value
+
+
 @dataclass(frozen=True)
 class Product:
     """The result of the multiplication at this offset."""
@@ -48,7 +58,14 @@ class Product:
 
 @dataclass(frozen=True)
 class Unbound:
-    """No value: the variable is assigned on other paths only."""
+    """No value on some path (`maybe`), or on any."""
+
+    maybe: bool = False
+
+
+@dataclass(frozen=True)
+class HostBool:
+    """A bool that an instruction makes without asking the number: `not`, `is`, `in`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +88,8 @@ class Constant:
 LEAVE_NOTHING = ("POP_", "STORE_", "DELETE_", "JUMP", "RETURN_", "END_", "RAISE_", "LIST_EXTEND",
                  "NOP", "RESUME", "CACHE", "PRECALL", "KW_NAMES", "MAKE_CELL", "COPY_FREE_VARS",
                  "NOT_TAKEN", "EXTENDED_ARG", "SET_UPDATE", "DICT_", "LIST_APPEND")  # fmt: skip
+HOST_BOOLS = ("UNARY_NOT", "IS_OP", "CONTAINS_OP", "TO_BOOL")
+COMPARE_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 FOLDED_FLOATS = ("+", "-", "*", "/")
 
@@ -88,19 +107,19 @@ class Walk:
         unset = [Unbound()] * (code.co_nlocals - n_args)
         cells = [None] * (len(code.co_cellvars) + len(code.co_freevars))
         self.states: dict[int, tuple[list, list]] = {0: ([], [None] * n_args + unset + cells)}
-        self.sites: Sites = {}
+        self.facts = Facts()
 
-    def run(self) -> Sites:
+    def run(self) -> Facts:
         work = [0]
         while work:
             k = work.pop()
             for target, state in self.successors(k):
                 if self.merge(target, state):
                     work.append(target)
-        self.sites = {}  # of the final states only
+        self.facts = Facts()  # of the final states only
         for k in self.states:
             self.successors(k)
-        return self.sites
+        return self.facts
 
     def merge(self, target: int, state: tuple[list, list]) -> bool:
         """Joins the state into that of the target; whether that changed."""
@@ -109,7 +128,7 @@ class Walk:
             self.states[target] = state
             return True
         merged = tuple(
-            [a if a == b else None for a, b in zip(old, new, strict=False)]
+            [join(a, b) for a, b in zip(old, new, strict=False)]
             for old, new in zip(known, state, strict=True)
         )
         if merged == known:
@@ -139,19 +158,19 @@ class Walk:
         name, arg = instruction.opname, instruction.arg
         if name in ("LOAD_CONST", "LOAD_SMALL_INT"):
             value = arg if name == "LOAD_SMALL_INT" else self.consts[arg]
-            lifted = lift(value)
-            stack.append(Constant(value if lifted is NotImplemented else lifted))
+            stack.append(Constant(literal(value)))
         elif name in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_AND_CLEAR"):
-            stack.append(variables[arg])
-            if name.endswith("CLEAR"):
+            clears = name.endswith("CLEAR")
+            stack.append(variables[arg] if clears else self.read(variables, arg))
+            if clears:
                 variables[arg] = Unbound()
         elif name.startswith("LOAD_FAST_") and "LOAD_FAST" in name[10:]:
-            stack += [variables[arg >> 4], variables[arg & 15]]
+            stack += [self.read(variables, arg >> 4), self.read(variables, arg & 15)]
         elif name == "STORE_FAST":
             variables[arg] = stack.pop()
         elif name == "STORE_FAST_LOAD_FAST":
             variables[arg >> 4] = stack.pop()
-            stack.append(variables[arg & 15])
+            stack.append(self.read(variables, arg & 15))
         elif name == "STORE_FAST_STORE_FAST":
             variables[arg >> 4] = stack.pop()
             variables[arg & 15] = stack.pop()
@@ -164,6 +183,12 @@ class Walk:
         elif name == "BINARY_OP":
             right, left = stack.pop(), stack.pop()
             stack.append(self.binary(instruction, left, right))
+        elif name == "UNARY_INVERT":
+            if stack.pop() == HostBool():
+                self.facts.inversions.add(instruction.offset)
+                stack.append(HostBool())
+            else:
+                stack.append(None)
         elif name == "UNARY_NEGATIVE":
             stack.append(self.negative(stack.pop()))
         elif name in ("LOAD_GLOBAL", "LOAD_NAME") and not arg & (name == "LOAD_GLOBAL"):
@@ -186,6 +211,15 @@ class Walk:
         if popped:
             del stack[-popped:]
         stack += [None] * left
+        compares = instruction.opname == "COMPARE_OP" and sys.version_info >= (3, 13)
+        if instruction.opname in HOST_BOOLS or (compares and instruction.arg & COMPARE_TO_BOOL):
+            stack[-1] = HostBool()
+
+    def read(self, variables: list, index: int) -> Any:
+        if isinstance(variables[index], Unbound):
+            self.facts.zeros.add(index)
+            return None
+        return variables[index]
 
     def binary(self, instruction: dis.Instruction, left: Any, right: Any) -> Any:
         symbol = instruction.argrepr.rstrip("=")
@@ -193,7 +227,7 @@ class Walk:
         exponent = None
         if constants[1] and right.written and not right.value.typed:
             exponent = right.value.value
-        self.sites[instruction.offset] = Operand(
+        self.facts.sites[instruction.offset] = Operand(
             isinstance(left, Product), isinstance(right, Product), *constants, exponent
         )
         if all(constants):
@@ -232,8 +266,15 @@ def fold(symbol: str, a: Scalar, b: Scalar) -> Constant | None:
         return None
 
 
-def analyse(code: CodeType, lookup: Callable[[str], Any], free: dict[str, Any]) -> Sites:
-    """What is known of the operands of each BINARY_OP, by its offset.
+def join(a: Any, b: Any) -> Any:
+    """What an entry can come from where two paths meet."""
+    if a == b:
+        return a
+    return Unbound(maybe=True) if isinstance(a, Unbound) or isinstance(b, Unbound) else None
+
+
+def analyse(code: CodeType, lookup: Callable[[str], Any], free: dict[str, Any]) -> Facts:
+    """What is known of a code object.
 
     `lookup` gives a global name's value, `free` those of the cells that are known.
     """

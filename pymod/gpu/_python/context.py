@@ -16,6 +16,7 @@ class Context(threading.local):
 
     check = False
     fma = True
+    single = False  # gpu.jit(float=gpu.float32): weak floats compute in float32
     active = False  # whether a kernel runs here
     thread: Size = (0, 0, 0)
     block: Size = (0, 0, 0)

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gpu._python import formats, operations
 from gpu._python.functions import number, to_int
-from gpu._python.scalars import Bool, Float, Int, Scalar
+from gpu._python.scalars import Bool, Int, Scalar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,4 +213,4 @@ FUNCTIONS |= {
     "radians": exact("radians", scaled(math.pi / 180)),
     "ulp": exact("ulp", ulp),
 }  # fmt: skip
-NUMBERS = {name: Float(getattr(math, name)) for name in ("pi", "e", "tau", "inf", "nan")}
+NUMBERS = {name: getattr(math, name) for name in ("pi", "e", "tau", "inf", "nan")}

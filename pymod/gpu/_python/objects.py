@@ -17,8 +17,8 @@ from gpu._python import functions, mathematics, namespace, operations
 from gpu._python.analysis import analyse
 from gpu._python.arrays import Array
 from gpu._python.context import context
-from gpu._python.rewrite import rewrite
-from gpu._python.scalars import TYPES, Scalar, lift
+from gpu._python.rewrite import rewrite, zeroed
+from gpu._python.scalars import TYPES, Int, Scalar, lift
 from gpu._python.types import TypeObject
 
 TYPE_CHECKING = False
@@ -60,7 +60,7 @@ def numpy_type(x: Any) -> TypeObject | None:
 
 def number(x: Any) -> Any:
     """A number from outside: integers are int (uint64 typed), floats of 64 bits weak."""
-    if isinstance(x, enum.Enum):
+    if isinstance(x, enum.Enum) and not isinstance(x, (int, float)):
         return NotImplemented
     lifted = lift(x)
     np = sys.modules.get("numpy")
@@ -124,7 +124,7 @@ class Objects:
         """f with the constants and names of kernels."""
         names = Globals(f.__globals__, self)
         cells = tuple(CellType() for _ in f.__closure__ or ())
-        code = rewrite(f.__code__, lambda old, new: None)
+        code = f.__code__
         new = FunctionType(code, names, f.__name__, None, cells)
         self.made[id(f)] = f, new  # before its cells are filled: it may be in them
         free = {}
@@ -133,23 +133,24 @@ class Objects:
                 cell.cell_contents = free[name] = self.value(old.cell_contents, name)
             except ValueError:
                 continue  # not assigned yet
-        new.__code__ = self.analysed(f.__code__, names, free)
-        new.__defaults__ = self.value(f.__defaults__)
+        new.__code__, n_zeros = self.code(code, names, free)
+        new.__defaults__ = (*self.value(f.__defaults__ or ()), *[Int(0)] * n_zeros)
         new.__kwdefaults__ = f.__kwdefaults__ and {
             k: self.value(v) for k, v in f.__kwdefaults__.items()
         }
         new.__qualname__, new.__doc__ = f.__qualname__, f.__doc__
         return new
 
-    def analysed(self, code: CodeType, names: Globals, free: dict[str, Any]) -> CodeType:
-        """The rewritten code, which the context knows the products of."""
-
-        def done(old: CodeType, new: CodeType) -> None:
-            sites = analyse(old, names.known, free if old is code else {})
-            context.sites[id(new)] = sites
-            self.made[id(new)] = new, new  # alive as long as its id is known
-
-        return rewrite(code, done)
+    def code(self, code: CodeType, names: Globals, free: dict[str, Any]) -> tuple[CodeType, int]:
+        """The rewritten code, of which the context knows the facts, and its variables that are 0."""
+        facts = analyse(code, names.known, free)
+        new = rewrite(code, facts, lambda inner: self.code(inner, names, {})[0])
+        n_zeros = 0 if context.check else zeroed(code, facts.zeros)
+        if n_zeros:
+            new = new.replace(co_argcount=code.co_argcount + n_zeros)
+        context.sites[id(new)] = facts.sites
+        self.made[id(new)] = new, new  # alive as long as its id is known
+        return new, n_zeros
 
     def imported(self, name: str, *args: Any) -> Any:
         """An import statement in a kernel."""
@@ -204,7 +205,7 @@ class Proxy:
         if isinstance(target, ModuleType):
             replaced = MODULES.get(target.__name__, {})
             if name in replaced:
-                return replaced[name]
+                return self._objects.value(replaced[name])
         found = getattr(target, name)
         if isinstance(found, MethodType):
             return MethodType(self._objects.value(found.__func__), self)
@@ -229,6 +230,8 @@ class Proxy:
 def host_owned(x: Any) -> bool:
     """Whether a function or a class belongs to a module that stays as it is."""
     module = getattr(x, "__module__", None) or ""
+    if module.startswith("gpu._python."):
+        return True
     return module.partition(".")[0] in HOST_MODULES and module != "__main__"
 
 

@@ -36,6 +36,12 @@ def error(name: str, message: str) -> Exception:
     return getattr(_gpujit, name)(message)
 
 
+def weak_float() -> Any:
+    from gpu._python import scalars
+
+    return scalars.weak_float()
+
+
 def _types() -> dict[str, Any]:
     from gpu._python.scalars import TYPES
 
@@ -73,7 +79,7 @@ def common_float(*types: Any) -> Any:
             return _types()[wide]
     if len(names) == 2:
         return _types()["float32"]
-    return _types()[names.pop() if names else "float"]
+    return _types()[names.pop()] if names else weak_float()
 
 
 def steps_type(cls: Any) -> Any:
@@ -209,7 +215,7 @@ def power(a: Scalar, b: Scalar, operand: Operand | None) -> Scalar:
     literal = operand.exponent if operand else None
     cls = result_type("**", type(a), type(b))
     if cls.kind != 2 and b.kind != 2 and literal is not None and literal < 0:
-        cls = _types()["float"]
+        cls = weak_float()
     if cls.kind != 2:
         return int_result("**", cls.of(a).value, int(b.value), cls)
     x = cls.of(a).value

@@ -9,25 +9,28 @@ import dis
 from types import CodeType
 
 from gpu._python import operations
-from gpu._python.scalars import lift
+from gpu._python.scalars import lift, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from gpu._python.analysis import Facts
+
 LOAD_CONST = dis.opmap["LOAD_CONST"]
+UNARY_NOT = dis.opmap["UNARY_NOT"]
 LOAD_SMALL_INT = dis.opmap.get("LOAD_SMALL_INT")  # from 3.14 on
+VARARGS, VARKEYWORDS = 4, 8  # of co_flags
 
 
-def constant(value: Any, rewrite: Callable[[CodeType], CodeType]) -> Any:
+def constant(value: Any, inner: Callable[[CodeType], CodeType]) -> Any:
     """An entry of co_consts."""
     if isinstance(value, CodeType):
-        return rewrite(value)
+        return inner(value)
     if isinstance(value, (tuple, frozenset)):
-        return tuple(constant(x, rewrite) for x in value)
-    lifted = lift(value)
-    return value if lifted is NotImplemented else lifted
+        return tuple(constant(x, inner) for x in value)
+    return literal(value)
 
 
 def small_ints(code: CodeType, consts: list) -> bytes:
@@ -48,10 +51,26 @@ def small_ints(code: CodeType, consts: list) -> bytes:
     return bytes(data)
 
 
-def rewrite(code: CodeType, done: Callable[[CodeType, CodeType], None]) -> CodeType:
-    """A new code object; `done` is told each pair of old and new, the nested ones too."""
-    consts = [constant(value, lambda inner: rewrite(inner, done)) for value in code.co_consts]
+def inverted(data: bytes, offsets: set[int]) -> bytes:
+    """`~` of a bool of Python's own is `not`: the other bool."""
+    new = bytearray(data)
+    for offset in offsets:
+        new[offset] = UNARY_NOT
+    return bytes(new)
+
+
+def zeroed(code: CodeType, variables: set[int]) -> int:
+    """How many variables become parameters, whose default is 0; they come behind the others.
+
+    A variable that has no value on some path reads 0 there.
+    """
+    if not variables or code.co_kwonlyargcount or code.co_flags & (VARARGS | VARKEYWORDS):
+        return 0
+    return max(variables) + 1 - code.co_argcount
+
+
+def rewrite(code: CodeType, facts: Facts, inner: Callable[[CodeType], CodeType]) -> CodeType:
+    """A new code object; `inner` makes those of nested functions."""
+    consts = [constant(value, inner) for value in code.co_consts]
     data = code.co_code if LOAD_SMALL_INT is None else small_ints(code, consts)
-    new = code.replace(co_consts=tuple(consts), co_code=data)
-    done(code, new)
-    return new
+    return code.replace(co_consts=tuple(consts), co_code=inverted(data, facts.inversions))

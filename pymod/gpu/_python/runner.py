@@ -49,14 +49,17 @@ def run(
     *,
     check: bool = False,
     fma: bool = True,
+    single: bool = False,
 ) -> None:
     """function over a grid: all threads of a block, block after block.
 
-    The arrays among the arguments are changed in place.
+    The arrays among the arguments are changed in place. check, fma and single are the kernel's
+    options.
     """
     function = getattr(function, "py_func", function)
     saved = dict(vars(context))
     context.sites, context.check, context.fma, context.active = {}, check, fma, True
+    context.single = single
     context.grid_dim, context.block_dim = size(grid), size(block)
     try:
         objects = Objects()

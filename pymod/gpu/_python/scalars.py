@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from gpu._python import operations
+from gpu._python.context import context
 from gpu._python.formats import round_float, round_int, saturate
 
 TYPE_CHECKING = False
@@ -125,6 +126,21 @@ class Float(Scalar):
     __slots__ = ()
     name, kind, format = "float", FLOAT, "float64"
 
+    @classmethod
+    def of(cls, x: Scalar) -> Scalar:
+        return super(Float, weak_float()).of(x)
+
+
+class SingleFloat(Float):
+    """The weak float of kernels with float=gpu.float32."""
+
+    __slots__ = ()
+    format = "float32"
+
+
+def weak_float() -> type[Float]:
+    return SingleFloat if context.single else Float
+
 
 def _typed_int(name: str) -> type[Integer]:
     bits, signed = int(name.lstrip("uint")), name[0] == "i"
@@ -153,6 +169,15 @@ def integer(value: int) -> Scalar:
     raise operations.error("TypingError", f"the constant {value} does not fit 64 bits")
 
 
+def literal(value: Any) -> Any:
+    """A constant of the program: one beyond 64 bits is an error where it is used, not before."""
+    try:
+        lifted = lift(value)
+    except TypeError:
+        return value
+    return value if lifted is NotImplemented else lifted
+
+
 def lift(value: Any) -> Any:
     """A Python number as a kernel's; anything else is NotImplemented."""
     if isinstance(value, Scalar):
@@ -162,7 +187,8 @@ def lift(value: Any) -> Any:
     if isinstance(value, int):
         return integer(value)
     if isinstance(value, float):
-        return Float(float(value))
+        cls = weak_float()
+        return cls(round_float(float(value), cls.format))
     return NotImplemented
 
 
