@@ -14,6 +14,7 @@ which exponents are written in the program, which variables may be read without 
 from __future__ import annotations
 
 import dis
+import operator
 import sys
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Sites = dict[int, "Operand"]
+    State = tuple[list, list]  # the stack, the variables
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,11 @@ LEAVE_NOTHING = ("POP_", "STORE_", "DELETE_", "JUMP", "RETURN_", "END_", "RAISE_
 HOST_BOOLS = ("UNARY_NOT", "IS_OP", "CONTAINS_OP", "TO_BOOL")
 COMPARE_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
+OPERATORS = {
+    getattr(operator, prefix + name): symbol
+    for name, symbol in (("add", "+"), ("sub", "-"), ("mul", "*"), ("pow", "**"))
+    for prefix in ("", "i")
+}
 FOLDED_FLOATS = ("+", "-", "*", "/")
 
 
@@ -106,7 +113,8 @@ class Walk:
         self.consts = code.co_consts
         unset = [Unbound()] * (code.co_nlocals - n_args)
         cells = [None] * (len(code.co_cellvars) + len(code.co_freevars))
-        self.states: dict[int, tuple[list, list]] = {0: ([], [None] * n_args + unset + cells)}
+        self.entry: State = ([], [None] * n_args + unset + cells)
+        self.edges: dict[int, dict[int, State]] = {0: {-1: self.entry}}  # target, source -> state
         self.facts = Facts()
 
     def run(self) -> Facts:
@@ -114,32 +122,28 @@ class Walk:
         while work:
             k = work.pop()
             for target, state in self.successors(k):
-                if self.merge(target, state):
+                sources = self.edges.setdefault(target, {})
+                if sources.get(k) != state:
+                    sources[k] = state
                     work.append(target)
         self.facts = Facts()  # of the final states only
-        for k in self.states:
+        for k in self.edges:
             self.successors(k)
         return self.facts
 
-    def merge(self, target: int, state: tuple[list, list]) -> bool:
-        """Joins the state into that of the target; whether that changed."""
-        known = self.states.get(target)
-        if known is None:
-            self.states[target] = state
-            return True
-        merged = tuple(
-            [join(a, b) for a, b in zip(old, new, strict=False)]
-            for old, new in zip(known, state, strict=True)
-        )
-        if merged == known:
-            return False
-        self.states[target] = merged  # type: ignore[assignment]
-        return True
+    def state(self, k: int) -> State:
+        """Before the instruction: what the ways to it have in common."""
+        first, *others = self.edges[k].values()
+        stack, variables = list(first[0]), list(first[1])
+        for other in others:
+            stack = [join(a, b) for a, b in zip(stack, other[0], strict=False)]
+            variables = [join(a, b) for a, b in zip(variables, other[1], strict=True)]
+        return stack, variables
 
-    def successors(self, k: int) -> list[tuple[int, tuple[list, list]]]:
+    def successors(self, k: int) -> list[tuple[int, State]]:
         """The instructions that may follow, each with its state."""
         instruction = self.instructions[k]
-        stack, variables = (list(part) for part in self.states[k])
+        stack, variables = self.state(k)
         name, found = instruction.opname, []
         if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
             effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=True)
@@ -182,7 +186,9 @@ class Walk:
             stack[-1], stack[-arg] = stack[-arg], stack[-1]
         elif name == "BINARY_OP":
             right, left = stack.pop(), stack.pop()
-            stack.append(self.binary(instruction, left, right))
+            stack.append(
+                self.binary(instruction.offset, instruction.argrepr.rstrip("="), left, right)
+            )
         elif name == "UNARY_INVERT":
             if stack.pop() == HostBool():
                 self.facts.inversions.add(instruction.offset)
@@ -197,8 +203,26 @@ class Walk:
             stack.append(self.named(self.free.__getitem__, instruction.argval))
         elif name == "LOAD_ATTR" and not (sys.version_info >= (3, 12) and arg & 1):
             stack.append(self.attribute(stack.pop(), instruction.argval))
+        elif name in ("PRECALL", "CALL"):
+            self.call(instruction, stack)
+        elif name == "LOAD_GLOBAL":
+            stack += [None, self.named(self.lookup, instruction.argval)]
+        elif name in ("LOAD_ATTR", "LOAD_METHOD"):
+            stack += [None, self.attribute(stack.pop(), instruction.argval)]
         else:
             self.other(instruction, stack)
+
+    def call(self, instruction: dis.Instruction, stack: list) -> None:
+        """A function of `operator` is the operator; it runs in PRECALL or CALL."""
+        n_args = instruction.arg or 0
+        callee = [x.value for x in stack[-n_args - 2 : len(stack) - n_args] if type(x) is Constant]
+        symbol = OPERATORS.get(callee[0]) if callee and callable(callee[0]) else None
+        result = None
+        if symbol and n_args == 2:
+            result = self.binary(instruction.offset, symbol, stack[-2], stack[-1])
+        if instruction.opname == "CALL":
+            del stack[-n_args - 2 :]
+            stack.append(result)
 
     def other(self, instruction: dis.Instruction, stack: list) -> None:
         """By the stack effect alone."""
@@ -221,20 +245,19 @@ class Walk:
             return None
         return variables[index]
 
-    def binary(self, instruction: dis.Instruction, left: Any, right: Any) -> Any:
-        symbol = instruction.argrepr.rstrip("=")
+    def binary(self, offset: int, symbol: str, left: Any, right: Any) -> Any:
         constants = [isinstance(x, Constant) and isinstance(x.value, Scalar) for x in (left, right)]
         exponent = None
         if constants[1] and right.written and not right.value.typed:
             exponent = right.value.value
-        self.facts.sites[instruction.offset] = Operand(
+        self.facts.sites[offset] = Operand(
             isinstance(left, Product), isinstance(right, Product), *constants, exponent
         )
         if all(constants):
             folded = fold(symbol, left.value, right.value)
             if folded is not None:
                 return folded
-        return Product(instruction.offset) if symbol == "*" else None
+        return Product(offset) if symbol == "*" else None
 
     def negative(self, operand: Any) -> Any:
         if isinstance(operand, Constant) and isinstance(operand.value, Scalar):

@@ -171,7 +171,7 @@ class Array:
         return operations.stored(x, cls).value
 
     def fill(self, target: Any, value: Any) -> None:
-        """Slice assignment: a number everywhere, or the elements of an array spread as NumPy does."""
+        """Slice assignment: a number everywhere, or an array spread as NumPy does."""
         import numpy as np
 
         source = self.spread(value, target.shape)
