@@ -142,7 +142,7 @@ class Objects:
         return new
 
     def code(self, code: CodeType, names: Globals, free: dict[str, Any]) -> tuple[CodeType, int]:
-        """The rewritten code, of which the context knows the facts, and how many variables it adds."""
+        """The rewritten code, and how many parameters it has more."""
         facts = analyse(code, names.known, free)
         new = rewrite(code, facts, lambda inner: self.code(inner, names, {})[0])
         n_zeros = 0 if context.check else zeroed(code, facts.zeros)
