@@ -1,6 +1,6 @@
 /* lower_half: operations on f16 and bf16, which phase CORE only stores, converts and fuses.
  *
- * In: an operation of lower_emit.h's functions with operands of a half type. Out: the same in f32,
+ * In: an operation of lower_emit.c's functions with operands of a half type. Out: the same in f32,
  * rounded back to the half. That is the operation itself, rounded once: a sum, product, quotient or
  * square root that was rounded to 24 digits and then to at most 11 is what rounding to 11 alone gives
  * (24 >= 2 * 11 + 2), also among subnormals. Signs are set in the bits.
@@ -13,7 +13,7 @@
  * bits of a number beyond 2^53 are made one that says whether they were 0.
  *
  * Lost alternative: half arithmetic in CORE, for which every target would need both ways. LLVM finds
- * the native instructions for these sequences (test_half of tests/codegen). */
+ * the native instructions for these sequences (tests/ptxas/test_halves.py). */
 #include "ir/lower.h"
 
 ir_ref

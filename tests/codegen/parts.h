@@ -13,6 +13,7 @@ int fuzz_main(int argc, char **argv);
 int test_targets(void);
 int test_compile(void);
 int test_every_op(void);
+int test_halves(void);
 int test_host(void);
 int test_blocks(void); /* called by test_host */
 

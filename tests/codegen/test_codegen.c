@@ -10,5 +10,5 @@ main(int argc, char **argv)
         return tool_main(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "fuzz"))
         return fuzz_main(argc - 2, argv + 2);
-    return test_targets() + test_compile() + test_every_op() + test_host() ? 1 : 0;
+    return test_targets() + test_compile() + test_every_op() + test_halves() + test_host() ? 1 : 0;
 }
