@@ -262,15 +262,34 @@ attr_of_instance(struct attr *a)
     return py_type_lookup(interp, type, interp->s_getattr) ? attr_dynamic(a) : attr_missing(a);
 }
 
-/* Names below gpu and math that are no part of the kernel namespace. */
+/* NumPy's number types, dtypes, numbers and None (newaxis) are constants like those of any module. */
+static bool
+attr_is_constant(struct fe_reader *reader, ir_const value)
+{
+    const struct ir_const_info *info = ir_const_info(reader->module, value);
+    return info->kind == IR_C_DTYPE || info->kind == IR_C_NONE || info->kind == IR_C_BOOL ||
+           info->kind == IR_C_INT || info->kind == IR_C_FLOAT || info->kind == IR_C_TYPED ||
+           info->kind == IR_C_STR;
+}
+
+/* Names below gpu, math, operator and numpy that are no part of the kernel namespace. */
 static bool
 attr_of_namespace(struct fe_reader *reader, const char *path, const char *name,
-                  struct sp_diag *diag)
+                  struct fe_found *found_out, struct sp_diag *diag)
 {
     PyObject *module = py_module(py_of(reader)->interp, path);
     PyObject *value = module ? PyObject_GetAttrString(module, name) : NULL;
     PyErr_Clear();
     bool exists = value != NULL;
+    if (exists && !strcmp(path, "numpy") && !PyModule_Check(value) &&
+        (PyObject *)Py_TYPE(value) != py_of(reader)->interp->function_type) {
+        struct fe_found found = {py_const(reader, value), py_own(py_of(reader), value)};
+        if (attr_is_constant(reader, found.value)) {
+            Py_DECREF(value);
+            *found_out = found;
+            return true;
+        }
+    }
     Py_XDECREF(value);
     if (exists)
         sp_diag_set(diag, SP_E_NYI_CONSTRUCT, NULL,
@@ -288,7 +307,7 @@ py_attribute(struct fe_reader *reader, const struct fe_found *object, const char
 {
     const struct ir_const_info *info = ir_const_info(reader->module, object->value);
     if (info->kind == IR_C_NAMESPACE)
-        return attr_of_namespace(reader, info->str, name, diag);
+        return attr_of_namespace(reader, info->str, name, found_out, diag);
     struct attr a = {
         .reader = reader,
         .py = py_of(reader),

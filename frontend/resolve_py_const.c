@@ -181,7 +181,7 @@ const_namespace(struct fe_reader *reader, PyObject *object, ir_const *out)
 {
     struct fe_interp *interp = py_of(reader)->interp;
     if (PyModule_Check(object)) {
-        static const char *const names[] = {"gpu", "math", "builtins", "operator"};
+        static const char *const names[] = {"gpu", "math", "builtins", "operator", "numpy"};
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (py_module(interp, names[i]) == object)
                 return fe_path_const(reader->module, names[i], out);
@@ -201,13 +201,31 @@ const_namespace(struct fe_reader *reader, PyObject *object, ir_const *out)
     return ok;
 }
 
+/* Whether the object is a function of NumPy's: a ufunc, or what wraps a function in Python. */
+static bool
+const_is_numpy_function(struct fe_interp *interp, PyObject *object)
+{
+    PyObject *numpy = py_module(interp, "numpy");
+    PyTypeObject *ufunc = numpy ? (PyTypeObject *)const_numpy_class(numpy, "ufunc") : NULL;
+    if (ufunc && Py_TYPE(object) == ufunc)
+        return true;
+    PyObject *type = PyType_GetName(Py_TYPE(object));
+    bool ok =
+        numpy && type && PyUnicode_CompareWithASCIIString(type, "_ArrayFunctionDispatcher") == 0;
+    Py_XDECREF(type);
+    return ok;
+}
+
 /* "math.sqrt" of the function that module math holds as sqrt, "builtins.range" likewise. */
 static bool
 const_builtin(struct fe_reader *reader, PyObject *object, ir_const *out)
 {
     struct fe_interp *interp = py_of(reader)->interp;
     PyObject *module = NULL, *name = NULL;
-    if (PyCFunction_Check(object)) {
+    if (const_is_numpy_function(interp, object)) {
+        module = PyUnicode_FromString("numpy");
+        name = PyObject_GetAttr(object, interp->s_name);
+    } else if (PyCFunction_Check(object)) {
         module = PyObject_GetAttr(object, interp->s_module);
         name = PyObject_GetAttr(object, interp->s_name);
     } else if (PyType_Check(object)) {
@@ -218,7 +236,7 @@ const_builtin(struct fe_reader *reader, PyObject *object, ir_const *out)
     const char *module_text = py_text(reader->arena, module);
     const char *name_text = py_text(reader->arena, name);
     static const char *const modules[][2] = {
-        {"builtins", "builtins"}, {"math", "math"}, {"_operator", "operator"}};
+        {"builtins", "builtins"}, {"math", "math"}, {"_operator", "operator"}, {"numpy", "numpy"}};
     const char *space = NULL; /* of the kernel namespace */
     for (size_t i = 0; module_text && i < sizeof modules / sizeof *modules; i++)
         if (strcmp(module_text, modules[i][0]) == 0)

@@ -144,6 +144,11 @@ bool ir_bind_call(const struct ir_module *module, const struct ir_func *callee, 
                   ir_const names, struct ir_binding *bindings_out, struct sp_diag *diag,
                   const struct sp_src *where);
 
+/* Which operand of a CALL of intrinsic `id` is its parameter number k, from 0, by place or by name;
+ * 0: it was not given. */
+uint32_t ir_intrin_operand(const struct ir_module *module, const struct ir_insn *call,
+                           enum ir_intrin id, uint32_t k);
+
 /* ---- Types of numbers (ir/numbers.c, from arith.def and numbers.md) ---- */
 
 enum ir_arith_result {

@@ -6,23 +6,8 @@
 
 #include <string.h>
 
-struct intrin_call {
-    struct infer *in;
-    struct ir_instance *instance;
-    ir_ref ref;
-    const struct ir_intrin_row *row;
-    const char *name; /* "math.sqrt" without "builtins." */
-    uint32_t n;       /* arguments */
-    struct ir_cell *args;
-};
-
-#define CALL_ERROR(call, code, ...)                                                                \
-    INFER_FAIL((call)->in, (call)->instance, (call)->ref, code, __VA_ARGS__)
-#define CALL_HINT(call, ...) INFER_HINT((call)->in, __VA_ARGS__)
-
-/* `instead` may be NULL: an array's element is meant. */
-static bool
-intrin_bad_argument(struct intrin_call *call, uint32_t i, const char *instead)
+bool
+infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instead)
 {
     const char *which = sp_arena_printf(call->in->ctx->arena, "%u", i + 1);
     ir_type type = call->args[i].type;
@@ -34,12 +19,23 @@ intrin_bad_argument(struct intrin_call *call, uint32_t i, const char *instead)
                : false;
 }
 
+bool
+infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool *wait_out)
+{
+    *wait_out = false;
+    if (call->args[i].constant)
+        return true;
+    ir_ref arg = ir_arg(call->instance->func, call->ref, i + 1);
+    *wait_out = infer_demand(call->in, call->instance, arg) && !call->in->reporting;
+    return *wait_out ? false : CALL_ERROR(call, NEEDS_CONSTANT, what);
+}
+
 static bool
 intrin_numbers(struct intrin_call *call)
 {
     for (uint32_t i = 0; i < call->n; i++)
         if (!ir_type_is_scalar(call->args[i].type))
-            return intrin_bad_argument(call, i, NULL);
+            return infer_bad_argument(call, i, NULL);
     return true;
 }
 
@@ -48,10 +44,10 @@ intrin_integers(struct intrin_call *call)
 {
     for (uint32_t i = 0; i < call->n; i++)
         if (!ir_type_is_scalar(call->args[i].type) || !ir_is_integer(call->args[i].type))
-            return intrin_bad_argument(call, i,
-                                       ir_type_is_scalar(call->args[i].type)
-                                           ? "an integer is needed: write int(...), or // for /"
-                                           : NULL);
+            return infer_bad_argument(call, i,
+                                      ir_type_is_scalar(call->args[i].type)
+                                          ? "an integer is needed: write int(...), or // for /"
+                                          : NULL);
     return true;
 }
 
@@ -91,7 +87,7 @@ intrin_ldexp(struct intrin_call *call, struct ir_cell *out)
     if (!intrin_numbers(call))
         return false;
     if (!ir_is_integer(call->args[1].type))
-        return intrin_bad_argument(call, 1, NULL);
+        return infer_bad_argument(call, 1, NULL);
     *out = infer_typed(ir_math_type(1, &call->args[0].type));
     return true;
 }
@@ -113,13 +109,10 @@ intrin_round_digits(struct intrin_call *call, struct ir_cell *out)
     if (!intrin_numbers(call))
         return false;
     if (!ir_is_integer(call->args[1].type))
-        return intrin_bad_argument(call, 1, NULL);
-    if (!call->args[1].constant) {
-        if (infer_demand(call->in, call->instance, ir_arg(call->instance->func, call->ref, 2)) &&
-            !call->in->reporting)
-            return true;
-        return CALL_ERROR(call, NEEDS_CONSTANT, "the number of digits");
-    }
+        return infer_bad_argument(call, 1, NULL);
+    bool wait;
+    if (!infer_want_constant(call, 1, "the number of digits", &wait))
+        return wait;
     *out = infer_typed(ir_func_type(IR_NUM_DIGITS, call->args[0].type));
     return true;
 }
@@ -129,13 +122,9 @@ intrin_grid(struct intrin_call *call, struct ir_cell *out)
 {
     if (!intrin_integers(call))
         return false;
-    if (!call->args[0].constant) {
-        if (infer_demand(call->in, call->instance, ir_arg(call->instance->func, call->ref, 1)) &&
-            !call->in->reporting)
-            return true;
-        CALL_ERROR(call, NEEDS_CONSTANT, "the number of dimensions");
-        return CALL_HINT(call, "write 1, 2 or 3");
-    }
+    bool wait;
+    if (!infer_want_constant(call, 0, "the number of dimensions", &wait))
+        return wait || CALL_HINT(call, "write 1, 2 or 3");
     int64_t n = ir_const_info(call->in->module, call->args[0].constant)->i;
     if (n < 1 || n > 3) {
         const char *text = sp_arena_printf(call->in->ctx->arena, "%lld", (long long)n);
@@ -160,20 +149,20 @@ intrin_atomic(struct intrin_call *call, struct ir_cell *out)
     struct infer *in = call->in;
     struct ir_type_info array = *ir_type_info(in->module, call->args[0].type);
     if (array.kind != IR_KIND_ARRAY)
-        return intrin_bad_argument(call, 0, NULL);
+        return infer_bad_argument(call, 0, NULL);
     if (!infer_check_index(in, call->instance, call->ref, call->args[0].type, call->args[1].type))
         return false;
     if (array.read_only)
         return CALL_ERROR(call, READ_ONLY, infer_text(in, call->args[0].type));
     if (!intrin_atomic_dtype(array.dtype)) {
-        return intrin_bad_argument(
+        return infer_bad_argument(
             call, 0, "atomics work on int32, int64, uint32, uint64, float32 and float64");
     }
     if (!ir_type_is_scalar(call->args[2].type) ||
         (ir_is_float(call->args[2].type) && !ir_is_float(array.dtype))) {
-        return intrin_bad_argument(call, 2,
-                                   sp_arena_printf(call->in->ctx->arena, "the array holds %s",
-                                                   ir_scalar_row(array.dtype)->name));
+        return infer_bad_argument(call, 2,
+                                  sp_arena_printf(call->in->ctx->arena, "the array holds %s",
+                                                  ir_scalar_row(array.dtype)->name));
     }
     *out = infer_typed(ir_element_type(array.dtype));
     return true;
@@ -197,12 +186,12 @@ intrin_minmax(struct intrin_call *call, struct ir_cell *out)
     bool tuple = call->n == 1 && first.kind == IR_KIND_TUPLE && first.n_elems > 0;
     uint32_t n = tuple ? first.n_elems : call->n;
     if (!tuple && call->n == 1)
-        return intrin_bad_argument(call, 0, NULL);
+        return infer_bad_argument(call, 0, NULL);
     ir_type type = IR_T_NONE;
     for (uint32_t i = 0; i < n; i++) {
         ir_type arg = tuple ? first.elems[i] : call->args[i].type;
         if (!ir_type_is_scalar(arg))
-            return intrin_bad_argument(call, tuple ? 0 : i, NULL);
+            return infer_bad_argument(call, tuple ? 0 : i, NULL);
         type = ir_type_join(in->module, type, arg);
     }
     if (type == IR_T_MIXED) {
@@ -278,7 +267,7 @@ intrin_len(struct intrin_call *call, struct ir_cell *out)
     else if (info.kind == IR_KIND_ARRAY && info.rank > 0)
         *out = infer_typed(IR_T_INT);
     else
-        return intrin_bad_argument(call, 0, "arrays and tuples have a length");
+        return infer_bad_argument(call, 0, "arrays and tuples have a length");
     return true;
 }
 
@@ -335,12 +324,12 @@ intrin_isqrt(struct intrin_call *call, struct ir_cell *out)
 
 /* operator.add(a, b) is a + b. */
 static bool
-intrin_operator(struct intrin_call *call, enum ir_intrin id, struct ir_cell *out)
+intrin_operator(struct intrin_call *call, struct ir_cell *out)
 {
-    call->instance->operators[call->ref] = id;
+    call->instance->operators[call->ref] = (uint16_t)call->id;
     if (!infer_rule_operation(call->in, call->instance, call->ref, out))
         return false;
-    if (ir_operator_row(id).op == IR_SETITEM)
+    if (ir_operator_row(call->id).op == IR_SETITEM)
         *out = infer_constant(call->in, ir_const_simple(call->in->module, IR_C_NONE, 0));
     return true;
 }
@@ -357,7 +346,7 @@ intrin_index(struct intrin_call *call, struct ir_cell *out)
 }
 
 static bool
-intrin_dispatch(struct intrin_call *call, enum ir_intrin id, struct ir_cell *out)
+intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
 {
     switch ((enum ir_rule)call->row->rule) {
     case IR_RULE_SREG: return CALL_ERROR(call, NOT_CALLABLE, call->name);
@@ -383,32 +372,51 @@ intrin_dispatch(struct intrin_call *call, enum ir_intrin id, struct ir_cell *out
     case IR_RULE_LDEXP: return intrin_ldexp(call, out);
     case IR_RULE_GCD: return intrin_gcd(call, out);
     case IR_RULE_ISQRT: return intrin_isqrt(call, out);
-    case IR_RULE_OPERATOR: return intrin_operator(call, id, out);
+    case IR_RULE_OPERATOR: return intrin_operator(call, out);
     case IR_RULE_INDEX: return intrin_index(call, out);
+    case IR_RULE_NP_FLOAT: return intrin_math(call, out);
+    case IR_RULE_NP_POWER:
+    case IR_RULE_NP_FMOD:
+    case IR_RULE_NP_SAME:
+    case IR_RULE_NP_ROUND:
+    case IR_RULE_NP_JOIN:
+    case IR_RULE_NP_BOOL:
+    case IR_RULE_NP_BITS: return infer_rule_numpy(call, out);
     }
     return false;
 }
 
-/* Only math.isclose and round take keywords. */
+/* Keywords name optional parameters. */
 static bool
 intrin_check_keywords(struct intrin_call *call, ir_const names)
 {
-    static const char *const isclose_names[] = {"rel_tol", "abs_tol", NULL};
-    static const char *const round_names[] = {"ndigits", NULL};
-    static const char *const no_names[] = {NULL};
     const struct ir_const_info *info = ir_const_info(call->in->module, names);
-    const char *const *allowed = call->row->rule == IR_RULE_ISCLOSE        ? isclose_names
-                                 : call->row->rule == IR_RULE_ROUND_DIGITS ? round_names
-                                                                           : no_names;
     for (uint32_t i = 0; i < info->len; i++) {
-        const char *name = infer_name(call->in, info->elems[i]);
-        uint32_t k = 0;
-        while (allowed[k] && strcmp(allowed[k], name) != 0)
+        const char *name = infer_name(call->in, info->elems[i]), *param;
+        uint32_t k = (uint32_t)call->row->min_args;
+        while ((param = ir_intrin_param(call->id, k)) && strcmp(param, name) != 0)
             k++;
-        if (!allowed[k])
+        if (!param)
             return CALL_ERROR(call, ARGUMENT_NAME, call->name, name);
+        if (k < call->n - info->len)
+            return CALL_ERROR(call, ARGUMENT_TWICE, name, call->name);
     }
     return true;
+}
+
+uint32_t
+ir_intrin_operand(const struct ir_module *module, const struct ir_insn *call, enum ir_intrin id,
+                  uint32_t k)
+{
+    const struct ir_const_info *names = call->imm ? ir_const_info(module, call->imm) : NULL;
+    uint32_t n = call->n_args - 1u, n_names = names ? names->len : 0;
+    if (k < n - n_names)
+        return k + 1;
+    const char *param = ir_intrin_param(id, k);
+    for (uint32_t i = 0; param && i < n_names; i++)
+        if (strcmp(ir_const_info(module, names->elems[i])->str, param) == 0)
+            return n - n_names + i + 1;
+    return 0;
 }
 
 static bool
@@ -435,7 +443,8 @@ infer_rule_intrin(struct infer *in, struct ir_instance *instance, ir_ref ref, en
                   struct ir_cell *out)
 {
     const struct ir_insn *insn = ir_insn(instance->func, ref);
-    struct intrin_call call = {in, instance, ref, ir_intrin_row(id), NULL, insn->n_args - 1u, NULL};
+    struct intrin_call call = {in,   instance,          ref, id, ir_intrin_row(id),
+                               NULL, insn->n_args - 1u, NULL};
     bool builtin = strncmp(call.row->path, "builtins.", 9) == 0;
     call.name = call.row->path + (builtin ? 9 : 0);
     if (!intrin_check_count(&call) || (insn->imm && !intrin_check_keywords(&call, insn->imm)))
@@ -446,5 +455,5 @@ infer_rule_intrin(struct infer *in, struct ir_instance *instance, ir_ref ref, en
         if (!infer_known(call.args[i].type))
             return true;
     }
-    return intrin_dispatch(&call, id, out);
+    return intrin_dispatch(&call, out);
 }

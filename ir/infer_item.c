@@ -98,37 +98,6 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
             "and T; write loops over elements instead of array methods");
 }
 
-/* An attribute of "gpu", "gpu.threadIdx", "math" that arrived as a value. */
-static bool
-item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, const char *path,
-                    const char *name, struct ir_cell *out)
-{
-    const char *full = sp_arena_printf(in->ctx->arena, "%s.%s", path, name);
-    double number;
-    ir_const found = 0;
-    enum ir_intrin id = ir_intrin_by_path(full);
-    if (id != IR_INTRIN_NONE)
-        found = ir_const_simple(in->module, IR_C_INTRIN, id);
-    else if (ir_intrin_is_prefix(full))
-        found = ir_const_intern(in->module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
-                                                                    .len = (uint32_t)strlen(full),
-                                                                    .str = full});
-    else if (ir_number_by_path(full, &number))
-        found = ir_const_float(in->module, number);
-    else if (strcmp(path, "gpu") == 0 && ir_scalar_by_name(name, strlen(name)))
-        found = ir_const_intern(
-            in->module,
-            &(struct ir_const_info){.kind = IR_C_DTYPE,
-                                    .scalar = (uint8_t)ir_scalar_by_name(name, strlen(name))});
-    if (!found) {
-        char hint[200];
-        INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
-        return ir_suggest_name(path, name, hint, sizeof hint) ? INFER_HINT(in, "%s", hint) : false;
-    }
-    *out = infer_constant(in, found);
-    return true;
-}
-
 static bool
 item_host_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const object,
                const char *name, struct ir_cell *out)
@@ -150,6 +119,40 @@ item_host_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_co
     return false;
 }
 
+/* An attribute of "gpu", "gpu.threadIdx", "math" that arrived as a value. */
+static bool
+item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const object,
+                    const char *name, struct ir_cell *out)
+{
+    const char *path = ir_const_info(in->module, object)->str;
+    const char *full = sp_arena_printf(in->ctx->arena, "%s.%s", path, name);
+    double number;
+    ir_const found = 0;
+    enum ir_intrin id = ir_intrin_by_path(full);
+    if (id != IR_INTRIN_NONE)
+        found = ir_const_simple(in->module, IR_C_INTRIN, id);
+    else if (ir_intrin_is_prefix(full))
+        found = ir_const_intern(in->module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
+                                                                    .len = (uint32_t)strlen(full),
+                                                                    .str = full});
+    else if (ir_number_by_path(full, &number))
+        found = ir_const_float(in->module, number);
+    else if (strcmp(path, "gpu") == 0 && ir_scalar_by_name(name, strlen(name)))
+        found = ir_const_intern(
+            in->module,
+            &(struct ir_const_info){.kind = IR_C_DTYPE,
+                                    .scalar = (uint8_t)ir_scalar_by_name(name, strlen(name))});
+    if (!found && strncmp(path, "numpy", 5) == 0) /* its other names are constants of the host */
+        return item_host_attr(in, instance, ref, object, name, out);
+    if (!found) {
+        char hint[200];
+        INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
+        return ir_suggest_name(path, name, hint, sizeof hint) ? INFER_HINT(in, "%s", hint) : false;
+    }
+    *out = infer_constant(in, found);
+    return true;
+}
+
 bool
 infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
@@ -163,7 +166,7 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_SLICE)
         return infer_rule_slice_attr(in, instance, ref, a, name, out);
     if (object && object->kind == IR_C_NAMESPACE)
-        return item_namespace_attr(in, instance, ref, object->str, name, out);
+        return item_namespace_attr(in, instance, ref, a.constant, name, out);
     if (object && object->kind == IR_C_HOST)
         return item_host_attr(in, instance, ref, a.constant, name, out);
     return INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);

@@ -139,6 +139,27 @@ bool infer_store_item(struct infer *in, struct ir_instance *instance, ir_ref ref
 bool infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                        ir_type index);
 
+/* A call of the kernel namespace. */
+struct intrin_call {
+    struct infer *in;
+    struct ir_instance *instance;
+    ir_ref ref;
+    enum ir_intrin id;
+    const struct ir_intrin_row *row;
+    const char *name; /* "math.sqrt" without "builtins." */
+    uint32_t n;       /* arguments */
+    struct ir_cell *args;
+};
+#define CALL_ERROR(call, code, ...)                                                                \
+    INFER_FAIL((call)->in, (call)->instance, (call)->ref, code, __VA_ARGS__)
+#define CALL_HINT(call, ...) INFER_HINT((call)->in, __VA_ARGS__)
+/* `instead` may be NULL: an array's element is meant. */
+bool infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instead);
+/* Whether the argument is a constant; false also while it may become one. */
+bool infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool *wait_out);
+/* The functions of numpy, infer_numpy.c. */
+bool infer_rule_numpy(struct intrin_call *call, struct ir_cell *out);
+
 /* Folding of weak constants by the number rules; 0 if it is left to run time. */
 ir_const infer_fold_bin(struct ir_module *module, enum ir_binop op, ir_const a, ir_const b,
                         ir_type type);

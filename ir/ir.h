@@ -65,6 +65,9 @@ uint16_t ir_half_of(ir_type half, double value);
 double ir_half_value(ir_type half, uint16_t bits);
 uint16_t ir_half_fma(ir_type half, uint16_t a, uint16_t b, uint16_t c);
 
+/* The largest finite number of a float type. */
+double ir_float_largest(ir_type machine);
+
 enum ir_op {
     IR_NOP, /* a deleted instruction; in no block */
 #define IR_OP(id, ...) IR_##id,
@@ -131,7 +134,9 @@ enum ir_rule {
     IR_RULE_LEN, IR_RULE_ROUND_DIGITS, IR_RULE_POW_BUILTIN, IR_RULE_MATH, IR_RULE_LOG, IR_RULE_FCORE,
     IR_RULE_ROUND, IR_RULE_TEST, IR_RULE_ISCLOSE, IR_RULE_HYPOT, IR_RULE_FREXP, IR_RULE_LDEXP,
     IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX,
-    IR_RULE_SLICE
+    IR_RULE_SLICE,
+    IR_RULE_NP_FLOAT, IR_RULE_NP_POWER, IR_RULE_NP_FMOD, IR_RULE_NP_SAME, IR_RULE_NP_ROUND,
+    IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS
 };
 enum ir_intrin {
     IR_INTRIN_NONE,
@@ -155,6 +160,8 @@ struct ir_operator_row {
     uint16_t imm;
 };
 struct ir_operator_row ir_operator_row(enum ir_intrin id);
+/* The name of parameter k, from 0, of a function that takes keywords; NULL behind the last. */
+const char *ir_intrin_param(enum ir_intrin id, uint32_t k);
 /* Every path of the namespace, aliases too, by number from 0; NULL behind the last. */
 const char *ir_path_at(size_t i);
 /* IR_INTRIN_NONE if the path is no intrinsic. */

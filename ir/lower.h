@@ -281,6 +281,13 @@ ir_ref lower_fault_value(struct lower *l, ir_ref part, ir_type type);
 const char *lower_source_name(const struct lower *l, ir_ref py);
 void lower_throw(struct lower *l, ir_ref py);
 
+struct lower_value lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id);
+/* Operand of a CALL that is parameter number k of the intrinsic, by place or by name; 0: not given. */
+ir_ref lower_param(struct lower *l, ir_ref py, enum ir_intrin id, uint32_t k);
+/* A number rounded to so many decimals, of its own type. */
+struct lower_value lower_round_to(struct lower *l, struct lower_value x, int64_t digits,
+                                  ir_type type);
+
 /* ---- lower_check.c: check=True; without the option these do nothing ---- */
 
 /* IADD, ISUB, IMUL with result r; others are not checked here. */

@@ -164,18 +164,10 @@ intrin_round_int(struct lower *l, struct lower_value x, int64_t digits, ir_type 
     return lower_convert(l, lower_scalar(l, wide, rounded), type);
 }
 
-/* round(x) and round(x, digits); the digits are a constant. As NumPy: scale, round, scale back. */
-static struct lower_value
-intrin_round_digits(struct lower *l, ir_ref py)
+/* As NumPy: scale, round, scale back. */
+struct lower_value
+lower_round_to(struct lower *l, struct lower_value x, int64_t digits, ir_type type)
 {
-    if (lower_n_args(l, py) == 1)
-        return intrin_round(l, py, IR_FRINT);
-    ir_type type = intrin_type(l, py);
-    struct lower_value x = lower_get(l, lower_arg(l, py, 0));
-    int64_t digits;
-    bool known = lower_int_of(l, lower_get_as(l, lower_arg(l, py, 1), IR_T_INT), &digits);
-    assert(known && "inference demands the digits");
-    (void)known;
     if (!ir_is_float(type))
         return digits >= 0 ? lower_convert(l, x, type)
                            : intrin_round_int(l, x, digits < -20 ? 20 : -digits, type);
@@ -188,6 +180,20 @@ intrin_round_digits(struct lower *l, ir_ref py)
     enum ir_op there = digits > 0 ? IR_FMUL : IR_FDIV, back = digits > 0 ? IR_FDIV : IR_FMUL;
     v = lower_op1(l, IR_FRINT, lower_op2(l, there, v, scale));
     return lower_scalar(l, type, lower_op2(l, back, v, scale));
+}
+
+/* round(x) and round(x, digits); the digits are a constant. */
+static struct lower_value
+intrin_round_digits(struct lower *l, ir_ref py)
+{
+    if (lower_n_args(l, py) == 1)
+        return intrin_round(l, py, IR_FRINT);
+    struct lower_value x = lower_get(l, lower_arg(l, py, 0));
+    int64_t digits;
+    bool known = lower_int_of(l, lower_get_as(l, lower_arg(l, py, 1), IR_T_INT), &digits);
+    assert(known && "inference demands the digits");
+    (void)known;
+    return lower_round_to(l, x, digits, intrin_type(l, py));
 }
 
 /* ---- Float functions ---- */
@@ -290,6 +296,14 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_TEST: return intrin_test(l, py, id);
     case IR_RULE_INDEX:
         return lower_convert(l, lower_get(l, lower_arg(l, py, 0)), intrin_type(l, py));
+    case IR_RULE_NP_FLOAT:
+    case IR_RULE_NP_POWER:
+    case IR_RULE_NP_FMOD:
+    case IR_RULE_NP_SAME:
+    case IR_RULE_NP_ROUND:
+    case IR_RULE_NP_JOIN:
+    case IR_RULE_NP_BOOL:
+    case IR_RULE_NP_BITS: return lower_numpy(l, py, id);
     case IR_RULE_SREG:
     case IR_RULE_OPERATOR: break;
     case IR_RULE_ISCLOSE:

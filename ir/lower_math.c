@@ -15,7 +15,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 static bool
 math_is_f32(const struct lower *l, ir_ref x)
@@ -153,17 +152,11 @@ math_ldexp(struct lower *l, ir_ref x, struct lower_value exponent)
 
 /* ---- Several numbers ---- */
 
-/* The keyword or positional argument, or 0. */
-static ir_ref
-math_keyword(struct lower *l, ir_ref py, const char *name, uint32_t position)
+ir_ref
+lower_param(struct lower *l, ir_ref py, enum ir_intrin id, uint32_t k)
 {
-    ir_const names = ir_insn(l->from, py)->imm;
-    const struct ir_const_info *info = names ? ir_const_info(l->py, names) : NULL;
-    uint32_t n = lower_n_args(l, py), n_names = info ? info->len : 0;
-    for (uint32_t k = 0; k < n_names; k++)
-        if (strcmp(ir_const_info(l->py, info->elems[k])->str, name) == 0)
-            return lower_arg(l, py, n - n_names + k);
-    return position < n - n_names ? lower_arg(l, py, position) : 0;
+    uint32_t operand = ir_intrin_operand(l->py, ir_insn(l->from, py), id, k);
+    return operand ? ir_arg(l->from, py, operand) : 0;
 }
 
 static ir_ref
@@ -174,7 +167,8 @@ math_isclose(struct lower *l, ir_ref py)
     ir_type common = ir_math_type(2, types), type = lower_wide_float(common);
     ir_type machine = lower_machine(l, type);
     ir_ref a = lower_get_wide(l, a_py, common), b = lower_get_wide(l, b_py, common);
-    ir_ref rel_py = math_keyword(l, py, "rel_tol", 2), abs_py = math_keyword(l, py, "abs_tol", 3);
+    ir_ref rel_py = lower_param(l, py, IR_INTRIN_ISCLOSE, 2);
+    ir_ref abs_py = lower_param(l, py, IR_INTRIN_ISCLOSE, 3);
     ir_ref rel = rel_py ? lower_get_as(l, rel_py, type) : lower_float(l, machine, 1e-9);
     ir_ref absolute = abs_py ? lower_get_as(l, abs_py, type) : lower_float(l, machine, 0);
     ir_ref infinity = lower_float(l, machine, INFINITY);
@@ -208,6 +202,19 @@ math_hypot(struct lower *l, ir_ref py, ir_type type)
 
 /* ---- Integers ---- */
 
+/* Of two magnitudes, by Euclid. */
+static ir_ref
+math_gcd_of(struct lower *l, ir_ref a, ir_ref b)
+{
+    ir_ref zero = lower_int(l, lower_type_of(l, a), 0);
+    struct lower_loop loop;
+    lower_loop_open(l, &loop, 2, (ir_ref[]){a, b});
+    lower_loop_test(l, &loop, lower_icmp(l, IR_ICMP_NE, loop.phis[1], zero));
+    ir_ref rest = lower_op2(l, IR_UREM, loop.phis[0], loop.phis[1]);
+    lower_loop_close(l, &loop, (ir_ref[]){loop.phis[1], rest});
+    return loop.phis[0];
+}
+
 static ir_ref
 math_gcd(struct lower *l, ir_ref py, ir_type type)
 {
@@ -215,16 +222,22 @@ math_gcd(struct lower *l, ir_ref py, ir_type type)
     ir_ref zero = lower_int(l, machine, 0), r = zero;
     for (uint32_t k = 0; k < lower_n_args(l, py); k++) {
         ir_ref x = lower_int_abs(l, lower_get_as(l, lower_arg(l, py, k), type), type);
-        if (k == 0) {
-            r = x;
-            continue;
-        }
-        struct lower_loop loop;
-        lower_loop_open(l, &loop, 2, (ir_ref[]){r, x});
-        lower_loop_test(l, &loop, lower_icmp(l, IR_ICMP_NE, loop.phis[1], zero));
-        ir_ref rest = lower_op2(l, IR_UREM, loop.phis[0], loop.phis[1]);
-        lower_loop_close(l, &loop, (ir_ref[]){loop.phis[1], rest});
-        r = loop.phis[0];
+        r = k ? math_gcd_of(l, r, x) : x;
+    }
+    return r;
+}
+
+/* The product of the magnitudes over their divisor, from the left. */
+static ir_ref
+math_lcm(struct lower *l, ir_ref py, ir_type type)
+{
+    ir_type machine = lower_machine(l, type);
+    ir_ref zero = lower_int(l, machine, 0), one = lower_int(l, machine, 1), r = one;
+    for (uint32_t k = 0; k < lower_n_args(l, py); k++) {
+        ir_ref x = lower_int_abs(l, lower_get_as(l, lower_arg(l, py, k), type), type);
+        ir_ref divisor = k ? math_gcd_of(l, r, x) : one;
+        divisor = lower_select(l, lower_icmp(l, IR_ICMP_EQ, divisor, zero), one, divisor);
+        r = lower_op2(l, IR_MUL, lower_op2(l, IR_UDIV, r, divisor), x);
     }
     return r;
 }
@@ -262,9 +275,8 @@ lower_math(struct lower *l, ir_ref py, enum ir_intrin id)
     struct lower_value x = {0, 0, NULL};
     if (lower_n_args(l, py))
         x = lower_get(l, lower_arg(l, py, 0));
-    ir_type float_type = id == IR_INTRIN_GCD || id == IR_INTRIN_ISQRT || !x.n
-                             ? (ir_type)IR_T_FLOAT
-                             : ir_math_type(1, &x.type);
+    bool of_integers = ir_intrin_row(id)->rule == IR_RULE_GCD || id == IR_INTRIN_ISQRT;
+    ir_type float_type = of_integers || !x.n ? (ir_type)IR_T_FLOAT : ir_math_type(1, &x.type);
     ir_ref r;
     switch (id) {
     case IR_INTRIN_FREXP: return math_frexp(l, lower_convert(l, x, float_type).parts[0], type);
@@ -277,7 +289,10 @@ lower_math(struct lower *l, ir_ref py, enum ir_intrin id)
         break;
     case IR_INTRIN_ISCLOSE: r = math_isclose(l, py); break;
     case IR_INTRIN_HYPOT: r = math_hypot(l, py, type); break;
-    case IR_INTRIN_GCD: r = math_gcd(l, py, type); break;
+    case IR_INTRIN_GCD:
+    case IR_INTRIN_NP_GCD: r = math_gcd(l, py, type); break;
+    case IR_INTRIN_LCM:
+    case IR_INTRIN_NP_LCM: r = math_lcm(l, py, type); break;
     default: assert(!"no such function here"); return lower_zero(l, type);
     }
     return lower_scalar(l, type, r);

@@ -2,7 +2,8 @@
  *
  * In: a namespace ("gpu", "gpu.atomic", "math") and a name that is not in it. Out: a sentence for the
  * hint of the error: the name that differs in the fewest letters (Levenshtein, 1965; letters of
- * another case are equal), if few do; else what the namespace has, if that is little. Needs and
+ * another case are equal), if few do; else what the namespace has, if that is little. For functions of
+ * NumPy on arrays it is the way kernels go. Needs and
  * keeps nothing. */
 #include <ctype.h>
 #include <stdio.h>
@@ -66,6 +67,37 @@ suggest_try(struct suggest *s, const char *candidate)
     memcpy(s->best, candidate, strlen(candidate) + 1);
 }
 
+/* Names that NumPy has and kernels have not. */
+static const char *
+suggest_numpy(const char *name)
+{
+    static const char *const arrays[] = {
+        "array",    "arange",      "asarray",   "empty",  "empty_like", "full", "full_like",
+        "linspace", "ones",        "ones_like", "zeros",  "zeros_like", "eye",  "tile",
+        "stack",    "concatenate", "hstack",    "vstack", "meshgrid"};
+    static const char *const loops[] = {"sum",    "prod",   "mean",    "std",     "var",
+                                        "any",    "all",    "dot",     "inner",   "argmax",
+                                        "argmin", "cumsum", "cumprod", "diff",    "sort",
+                                        "outer",  "median", "einsum",  "average", "nansum"};
+    static const char *const extremes[] = {"max", "min", "amax", "amin"};
+    static const struct {
+        const char *const *names;
+        size_t n;
+        const char *instead;
+    } groups[] = {
+        {arrays, sizeof arrays / sizeof *arrays,
+         "make arrays on the host and pass them to the kernel; small tables are tuples"},
+        {loops, sizeof loops / sizeof *loops, "write a loop over the elements"},
+        {extremes, sizeof extremes / sizeof *extremes,
+         "write max(a, b) or min(a, b) of numbers, and a loop over an array"},
+    };
+    for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
+        for (size_t i = 0; i < groups[g].n; i++)
+            if (strcmp(groups[g].names[i], name) == 0)
+                return groups[g].instead;
+    return strcmp(name, "random") ? NULL : "make random numbers on the host and pass an array";
+}
+
 bool
 ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
 {
@@ -84,7 +116,15 @@ ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
     for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR && !strcmp(space, "gpu");
          scalar++)
         suggest_try(&s, ir_scalar_row(scalar)->name);
-    if (s.best[0])
+    bool is_numpy = strcmp(space, "numpy") == 0;
+    const char *instead = is_numpy ? suggest_numpy(name) : NULL;
+    if (instead)
+        snprintf(out, out_B, "%s", instead);
+    else if (s.best[0])
         snprintf(out, out_B, "did you mean %s.%s?", space, s.best);
-    return s.best[0] || (n && n <= SUGGEST_LIST);
+    else if (is_numpy)
+        snprintf(out, out_B,
+                 "kernels have NumPy's number types, its constants and its functions of single "
+                 "numbers, such as numpy.sqrt");
+    return s.best[0] || is_numpy || (n && n <= SUGGEST_LIST);
 }

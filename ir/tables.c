@@ -62,6 +62,20 @@ static const struct ir_operator_row operator_rows[IR_N_INTRINS] = {
 #include "ir/intrin.def"
 };
 
+/* Functions that take keywords: all their parameters. */
+static const struct {
+    enum ir_intrin id;
+    const char *names[6];
+} param_rows[] = {
+    {IR_INTRIN_ISCLOSE, {"a", "b", "rel_tol", "abs_tol"}},
+    {IR_INTRIN_ROUND_, {"number", "ndigits"}},
+    {IR_INTRIN_NP_ROUND, {"a", "decimals"}},
+    {IR_INTRIN_NP_ANGLE, {"z", "deg"}},
+    {IR_INTRIN_NP_CLIP, {"a", "a_min", "a_max", "min", "max"}},
+    {IR_INTRIN_NP_ISCLOSE, {"a", "b", "rtol", "atol", "equal_nan"}},
+    {IR_INTRIN_NP_NAN_TO_NUM, {"x", "copy", "nan", "posinf", "neginf"}},
+};
+
 struct path_row {
     const char *path;
     size_t len;
@@ -152,6 +166,17 @@ ir_machine_bits(ir_type machine)
     return machine_rows[machine - IR_T_VOID].bits;
 }
 
+double
+ir_float_largest(ir_type machine)
+{
+    switch (machine) {
+    case IR_T_F16: return 65504;
+    case IR_T_BF16: return 0x1.fep+127;
+    case IR_T_F32: return 0x1.fffffep+127;
+    default: return 0x1.fffffffffffffp+1023;
+    }
+}
+
 const char *
 ir_binop_text(enum ir_binop op)
 {
@@ -206,6 +231,15 @@ ir_operator_row(enum ir_intrin id)
 {
     assert(ir_intrin_row(id)->rule == IR_RULE_OPERATOR && "not an operator");
     return operator_rows[id];
+}
+
+const char *
+ir_intrin_param(enum ir_intrin id, uint32_t k)
+{
+    for (size_t i = 0; i < N_OF(param_rows); i++)
+        if (param_rows[i].id == id)
+            return k < N_OF(param_rows[i].names) ? param_rows[i].names[k] : NULL;
+    return NULL;
 }
 
 const char *

@@ -172,8 +172,8 @@ pm_intrinsic_spec(void)
 bool
 pm_intrinsics_init(struct pm_state *state, PyObject *module)
 {
-    for (int id = IR_INTRIN_NONE + 1; id < IR_N_INTRINS; id++) {
-        const char *path = ir_intrin_row((enum ir_intrin)id)->path;
+    for (size_t i = 0; ir_path_at(i); i++) {
+        const char *path = ir_path_at(i);
         if (strncmp(path, "gpu.", 4))
             continue;
         char name[64];

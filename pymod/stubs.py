@@ -140,7 +140,13 @@ def dtypes() -> list[str]:
 def intrinsics() -> list[str]:
     """gpu.atomic.add is a class `_atomic` with a method `add` and a name `atomic` of that class."""
     flat, nested = [], {}
-    for row in rows("ir/intrin.def", "IR_INTRIN"):
+    table = rows("ir/intrin.def", "IR_INTRIN")
+    by_id = {row.split(",")[0]: row for row in table}
+    for alias in rows("ir/intrin.def", "IR_ALIAS"):
+        path, target = alias.split(", ")
+        if target in by_id:
+            table.append(by_id[target].replace(re.search(STRING, by_id[target])[0], path, 1))
+    for row in table:
         path = re.search(STRING, row)[1]
         least, most = (int(n) for n in re.findall(r"-?\d+", row.split(path)[1])[:2])
         doc = re.findall(STRING, row)[-1]

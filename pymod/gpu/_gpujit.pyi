@@ -152,6 +152,9 @@ def grid(a: Any, /) -> Any:
 def gridsize(a: Any, /) -> Any:
     """gridsize(n): threads of the whole grid; n = 1 an int, 2 or 3 a tuple (x, y[, z])."""
 
+def fma(a: Any, b: Any, c: Any, /) -> Any:
+    """x * y + z, rounded once."""
+
 class _threadIdx(Intrinsic):
     x: int
     """Index of the thread in its block, x."""

@@ -64,8 +64,8 @@ def close_float(a: float, b: float, kind: str, ulps: float) -> bool:
         return True
     if not (math.isfinite(a) and math.isfinite(b)):
         return False
-    if kind == "float32":
-        return abs(a - b) <= ulps * max(float(np.spacing(np.float32(abs(b)))), 2.0**-149)
+    if kind in ("float16", "float32"):
+        return abs(a - b) <= ulps * float(np.spacing(np.dtype(kind).type(abs(b))))
     return abs(a - b) <= ulps * math.ulp(b)
 
 
