@@ -88,7 +88,7 @@ build_err(struct build *b, enum sp_error code, const char *hint, ...)
 
 /* What to write instead of an object of this type, which the source calls `text`. */
 static const char *
-build_host_hint(const char *type, const char *text)
+build_host_hint(struct build *b, const char *type, const char *text)
 {
     static const char *const hints[][2] = {
         {"ndarray", "pass the array to the kernel as an argument"},
@@ -99,13 +99,11 @@ build_host_hint(const char *type, const char *text)
         {"type", "a kernel makes no objects: use numbers and tuples"},
         {"builtin_function_or_method",
          "a kernel calls functions that are written in Python, those of math and gpu"},
-        {"ufunc", "a kernel computes with elements: use operators and math's functions"},
-        {"_ArrayFunctionDispatcher",
-         "a kernel computes with elements: write loops, operators and math's functions"},
     };
-    bool numpy = text && (!strncmp(text, "np.", 3) || !strncmp(text, "numpy.", 6));
-    if (numpy && !strcmp(type, "builtin_function_or_method"))
-        return "make arrays on the host and pass them to the kernel as arguments";
+    if (!strcmp(type, "ufunc") || !strcmp(type, "_ArrayFunctionDispatcher")) {
+        char *hint = SP_NEW_N(b->arena, char, 200);
+        return ir_suggest_name("numpy", text ? text : "", hint, 200) ? hint : "";
+    }
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (strcmp(type, hints[i][0]) == 0)
             return hints[i][1];
@@ -131,7 +129,7 @@ build_device(struct build *b, ir_ref value)
     }
     sp_diag_set(&diag, SP_E_HOST_OBJECT, &where,
                 text ? sp_arena_printf(b->arena, "'%s'", text) : "an object", info->type_name);
-    sp_diag_hint(&diag, "%s", build_host_hint(info->type_name, text));
+    sp_diag_hint(&diag, "%s", build_host_hint(b, info->type_name, text));
     return build_err_diag(b, &diag);
 }
 

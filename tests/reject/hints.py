@@ -6,6 +6,7 @@ import random
 
 import gpu
 import numpy as np
+from numpy import mean
 
 numbers = [1, 2, 3]
 table = np.arange(4)
@@ -97,12 +98,17 @@ def divided(x):
 
 # kernel(float32[:])
 def numpy_function(x):
-    x[0] = np.sin(x[0])  # error: HOST_OBJECT math's functions
+    x[0] = np.median(x)  # error: NYI_CONSTRUCT write a loop over the elements
+
+
+# kernel(float32[:])
+def numpy_function_imported(x):
+    x[0] = mean(x)  # error: HOST_OBJECT write a loop over the elements
 
 
 # kernel(float32[:])
 def numpy_array(x):
-    t = np.zeros(4)  # error: HOST_OBJECT make arrays on the host
+    t = np.zeros(4)  # error: NYI_CONSTRUCT make arrays on the host
     x[0] = t[0]
 
 
