@@ -9,17 +9,26 @@
  *     v += w         for each element: load both, add, store
  *
  * Source and target may be parts of one array. NumPy's result is that of a copied source; here the
- * order of the loops makes it so. If source and target have the same strides, an element's target
- * address is its source address plus a constant, so going through the addresses upwards is right
- * where that is negative, downwards where it is positive. That order is what loops give when the
- * axes are sorted by stride, the largest outermost, and no stride is negative. With other strides the
- * memory must be apart, which is tested, or a thread raises STORE_OVERLAP; a source that is one
- * element may lie anywhere, for the target's element that it is gets its own value.
+ * order of the loops makes it so. First the axes are sorted by the target's strides, the largest
+ * outermost, and those with a negative one turned around, so that the loops go through the target's
+ * addresses upwards. Let D(i) be the address that element i is stored at and S(i) the one it is
+ * loaded from. Storing i does harm if D(i) = S(j) for a j that is still to be loaded.
  *
- *     a[1:] = a[:-1]    %up = icmp.ugt %target, %source     then from the last element to the first
+ *   1. If the memory is apart, or one element is stored everywhere, any order does: the element of
+ *      the target that the source is gets its own value. The rest needs elements of one size.
+ *   2. If S rises with i too, then j > i just if S(j) = D(i) > S(i). Elements with D(i) <= S(i) are
+ *      stored upwards, then the others downwards: j is of the same kind as i, for D(j) > S(j) = D(i)
+ *      just if j > i. With equal strides all are of one kind, and one pass does.
+ *   3. If D(i) = S(j) implies D(j) = S(i) with j another element of the target, elements are
+ *      exchanged in pairs: a whole view turned around along some axes, a square one transposed.
+ *   4. Otherwise a thread raises STORE_OVERLAP.
  *
- * Lost: copying the source (a thread has no memory for it), and following the cycles of the
- * permutation (which would take a division per element and axis). */
+ *     a[1:] = a[:-1]    1 pass downwards         a[::2] = a[:5]     2 passes
+ *     a[:] = a[::-1]    pairs                    a[1:6] = a[7:2:-1]  raises
+ *
+ * What the strides and extents say is tested at run time, as far as constants do not decide it.
+ * Lost: copying the source (a thread has no memory for it), and following the cycles of any other
+ * permutation (a division per element and axis). */
 #include "ir/lower.h"
 
 #include <assert.h>
@@ -38,6 +47,7 @@ struct assign {
     bool apart;               /* source and target lie in different spaces */
     ir_ref bin;               /* the BIN of an operator in place, or 0 */
     struct lower_value value; /* stored, where there is no source */
+    ir_ref all, second;       /* i1: this pass takes all elements; it is the second pass */
 };
 
 /* ---- Shapes ---- */
@@ -132,50 +142,97 @@ assign_reach(struct lower *l, const struct assign *a, ir_ref at, const ir_ref *b
     *high_out = lower_op2(l, IR_PTRADD, at, high);
 }
 
-/* Raises if the strides differ and the memory is not surely apart. */
-static void
-assign_check_overlap(struct lower *l, const struct assign *a)
+/* What is known, at run time, of how a source lies to its target. */
+struct assign_relation {
+    ir_ref same;   /* equal strides */
+    ir_ref free;   /* the order does not matter */
+    ir_ref rises;  /* the source's addresses rise in the order of the target's */
+    ir_ref paired; /* elements can be exchanged in pairs */
+};
+
+static ir_ref
+assign_and(struct lower *l, ir_ref a, ir_ref b)
+{
+    return lower_op2(l, IR_AND, a, b);
+}
+
+static ir_ref
+assign_or(struct lower *l, ir_ref a, ir_ref b)
+{
+    return lower_op2(l, IR_OR, a, b);
+}
+
+static ir_ref
+assign_equal(struct lower *l, ir_ref a, ir_ref b)
+{
+    return a == b ? lower_bool(l, true) : lower_icmp(l, IR_ICMP_EQ, a, b);
+}
+
+/* A whole view turned around along some axes: the source begins at the other end of these. */
+static ir_ref
+assign_is_turned(struct lower *l, const struct assign *a)
 {
     ir_ref zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
-    ir_ref same = lower_bool(l, true), single = same, empty = lower_bool(l, false);
-    int64_t known;
+    ir_ref turned = lower_bool(l, true), offset = zero;
     for (uint32_t k = 0; k < a->rank; k++) {
-        ir_ref equal = a->target_by[k] == a->source_by[k]
-                           ? lower_bool(l, true)
-                           : lower_icmp(l, IR_ICMP_EQ, a->target_by[k], a->source_by[k]);
-        ir_ref few = lower_icmp(l, IR_ICMP_SLE, a->extents[k], one);
-        same = lower_op2(l, IR_AND, same, lower_op2(l, IR_OR, equal, few));
-        ir_ref repeats = lower_icmp(l, IR_ICMP_EQ, a->source_by[k], zero);
-        single = lower_op2(l, IR_AND, single, lower_op2(l, IR_OR, repeats, few));
-        empty = lower_op2(l, IR_OR, empty, lower_icmp(l, IR_ICMP_EQ, a->extents[k], zero));
+        ir_ref back = lower_op2(l, IR_SUB, zero, a->target_by[k]);
+        ir_ref is_back = assign_equal(l, a->source_by[k], back);
+        turned = assign_and(
+            l, turned, assign_or(l, is_back, assign_equal(l, a->source_by[k], a->target_by[k])));
+        ir_ref far =
+            lower_op2(l, IR_MUL, lower_op2(l, IR_SUB, a->extents[k], one), a->target_by[k]);
+        offset = lower_op2(l, IR_ADD, offset, lower_select(l, is_back, far, zero));
     }
-    ir_ref good = lower_op2(l, IR_OR, same, lower_op2(l, IR_OR, single, empty));
-    if (lower_int_of(l, good, &known) && known)
-        return;
+    ir_ref other_end = lower_op2(l, IR_PTRADD, a->target, offset);
+    return assign_and(l, turned, assign_equal(l, a->source, other_end));
+}
+
+static ir_ref
+assign_is_transposed(struct lower *l, const struct assign *a)
+{
+    if (a->rank != 2)
+        return lower_bool(l, false);
+    ir_ref both = assign_and(l, assign_equal(l, a->source_by[0], a->target_by[1]),
+                             assign_equal(l, a->source_by[1], a->target_by[0]));
+    both = assign_and(l, both, assign_equal(l, a->extents[0], a->extents[1]));
+    return assign_and(l, both, assign_equal(l, a->source, a->target));
+}
+
+static struct assign_relation
+assign_relation(struct lower *l, const struct assign *a)
+{
+    ir_ref zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
+    ir_ref yes = lower_bool(l, true), no = lower_bool(l, false);
+    struct assign_relation r = {yes, no, yes, no};
+    ir_ref single = yes, few[IR_MAX_RANK];
+    for (uint32_t k = 0; k < a->rank; k++) {
+        few[k] = lower_icmp(l, IR_ICMP_SLE, a->extents[k], one);
+        ir_ref equal = assign_equal(l, a->target_by[k], a->source_by[k]);
+        r.same = assign_and(l, r.same, assign_or(l, equal, few[k]));
+        single = assign_and(l, single,
+                            assign_or(l, lower_icmp(l, IR_ICMP_EQ, a->source_by[k], zero), few[k]));
+        r.free = assign_or(l, r.free, lower_icmp(l, IR_ICMP_EQ, a->extents[k], zero));
+        ir_ref up = lower_icmp(l, IR_ICMP_SGT, a->source_by[k], zero);
+        r.rises = assign_and(l, r.rises, assign_or(l, up, few[k]));
+        if (k)
+            r.rises = assign_and(
+                l, r.rises,
+                assign_or(l, assign_or(l, few[k - 1], few[k]),
+                          lower_icmp(l, IR_ICMP_SGT, a->source_by[k - 1], a->source_by[k])));
+    }
+    int64_t known;
+    if (lower_int_of(l, r.same, &known) && known)
+        return r;
+    if (a->source_dtype == a->dtype && !a->bin)
+        r.free = assign_or(l, r.free, single);
     ir_ref target_low, target_high, source_low, source_high;
     assign_reach(l, a, a->target, a->target_by, a->dtype, &target_low, &target_high);
     assign_reach(l, a, a->source, a->source_by, a->source_dtype, &source_low, &source_high);
-    good = lower_op2(l, IR_OR, good, lower_icmp(l, IR_ICMP_ULE, target_high, source_low));
-    good = lower_op2(l, IR_OR, good, lower_icmp(l, IR_ICMP_ULE, source_high, target_low));
-    lower_raise_unless(l, good, lower_site(l, a->py, SP_E_STORE_OVERLAP, "", 0), 0, NULL);
-}
-
-static void
-assign_order(struct lower *l, struct assign *a, enum ir_layout layout)
-{
-    if (layout == IR_LAYOUT_F)
-        assign_reverse_axes(a);
-    if (!a->source || a->apart)
-        return;
-    ir_ref zero = lower_int(l, IR_T_I64, 0);
-    for (uint32_t k = 0; layout == IR_LAYOUT_ANY && k < a->rank; k++)
-        assign_turn(l, a, k, lower_icmp(l, IR_ICMP_SLT, a->target_by[k], zero));
-    if (layout == IR_LAYOUT_ANY)
-        assign_sort(l, a);
-    assign_check_overlap(l, a);
-    ir_ref down = lower_icmp(l, IR_ICMP_UGT, a->target, a->source);
-    for (uint32_t k = 0; k < a->rank; k++)
-        assign_turn(l, a, k, down);
+    r.free = assign_or(l, r.free, lower_icmp(l, IR_ICMP_ULE, target_high, source_low));
+    r.free = assign_or(l, r.free, lower_icmp(l, IR_ICMP_ULE, source_high, target_low));
+    if (a->source_dtype == a->dtype)
+        r.paired = assign_or(l, assign_is_turned(l, a), assign_is_transposed(l, a));
+    return r;
 }
 
 /* ---- Elements ---- */
@@ -190,7 +247,8 @@ assign_operate(struct lower *l, const struct assign *a, struct lower_value old,
     struct lower_value elements[2] = {old, other}, values[2];
     struct ir_cell cells[2], result = l->inst->cells[py];
     struct lower_product products[2];
-    uint32_t n = a->source && lent[0] != lent[1] ? 2 : 1;
+    bool is_array = !ir_type_is_scalar(l->inst->cells[lent[1]].type);
+    uint32_t n = is_array && lent[0] != lent[1] ? 2 : 1;
     for (uint32_t i = 0; i < n; i++) {
         values[i] = l->values[lent[i]];
         cells[i] = l->inst->cells[lent[i]];
@@ -210,23 +268,66 @@ assign_operate(struct lower *l, const struct assign *a, struct lower_value old,
     return value;
 }
 
+/* What element `source` makes of element `target`. */
+static struct lower_value
+assign_result(struct lower *l, const struct assign *a, struct lower_value target,
+              struct lower_value source)
+{
+    return a->bin ? assign_operate(l, a, target, source) : source;
+}
+
 static void
 assign_element(struct lower *l, const struct assign *a, ir_ref target, ir_ref source)
 {
-    struct lower_value value = a->value;
+    struct lower_value value = a->value, old = {0};
     if (a->source)
         value = lower_load(l, source, a->source_dtype);
     if (a->bin)
-        value = assign_operate(l, a, lower_load(l, target, a->dtype), value);
-    lower_store(l, target, value, a->dtype);
+        old = lower_load(l, target, a->dtype);
+    lower_store(l, target, assign_result(l, a, old, value), a->dtype);
 }
+
+/* Both elements of a pair when the lower one is the target, else nothing, but for one that is its own
+ * source. */
+static void
+assign_pair(struct lower *l, const struct assign *a, ir_ref target, ir_ref source)
+{
+    uint32_t work = ir_block_new(l->func), done = ir_block_new(l->func);
+    ir_br(l->func, l->block, lower_icmp(l, IR_ICMP_ULE, target, source), work, done);
+    l->block = work;
+    struct lower_value low = lower_load(l, target, a->dtype);
+    struct lower_value high = lower_load(l, source, a->dtype);
+    struct lower_value to_low = assign_result(l, a, low, high);
+    struct lower_value to_high = assign_result(l, a, high, low);
+    lower_store(l, source, to_high, a->dtype);
+    lower_store(l, target, to_low, a->dtype);
+    ir_jump(l->func, l->block, done);
+    l->block = done;
+}
+
+/* Elements of the kind of this pass: rule 2 of the head. */
+static void
+assign_of_pass(struct lower *l, const struct assign *a, ir_ref target, ir_ref source)
+{
+    uint32_t work = ir_block_new(l->func), done = ir_block_new(l->func);
+    ir_ref above = lower_icmp(l, IR_ICMP_UGT, target, source);
+    ir_ref mine = lower_icmp(l, IR_ICMP_EQ, above, a->second);
+    ir_br(l->func, l->block, assign_or(l, a->all, mine), work, done);
+    l->block = work;
+    assign_element(l, a, target, source);
+    ir_jump(l->func, l->block, done);
+    l->block = done;
+}
+
+typedef void assign_visit(struct lower *l, const struct assign *a, ir_ref target, ir_ref source);
 
 /* The loops over axis k and those inside it. */
 static void
-assign_loop(struct lower *l, const struct assign *a, uint32_t k, ir_ref target, ir_ref source)
+assign_loop(struct lower *l, const struct assign *a, uint32_t k, ir_ref target, ir_ref source,
+            assign_visit *visit)
 {
     if (k == a->rank) {
-        assign_element(l, a, target, source);
+        visit(l, a, target, source);
         return;
     }
     struct lower_loop loop;
@@ -234,12 +335,85 @@ assign_loop(struct lower *l, const struct assign *a, uint32_t k, ir_ref target, 
     lower_loop_open(l, &loop, n, (ir_ref[]){lower_int(l, IR_T_I64, 0), target, source});
     ir_ref at[3] = {loop.phis[0], loop.phis[1], n == 3 ? loop.phis[2] : 0};
     lower_loop_test(l, &loop, lower_icmp(l, IR_ICMP_SLT, at[0], a->extents[k]));
-    assign_loop(l, a, k + 1, at[1], at[2]);
+    assign_loop(l, a, k + 1, at[1], at[2], visit);
     ir_ref next[3] = {lower_op2(l, IR_ADD_NSW, at[0], lower_int(l, IR_T_I64, 1)),
                       lower_op2(l, IR_PTRADD, at[1], a->target_by[k])};
     if (n == 3)
         next[2] = lower_op2(l, IR_PTRADD, at[2], a->source_by[k]);
     lower_loop_close(l, &loop, next);
+}
+
+static void
+assign_loops(struct lower *l, const struct assign *a, assign_visit *visit)
+{
+    assign_loop(l, a, 0, a->target, a->source, visit);
+}
+
+static void
+assign_turn_all(struct lower *l, struct assign *a, ir_ref turned)
+{
+    for (uint32_t k = 0; k < a->rank; k++)
+        assign_turn(l, a, k, turned);
+}
+
+/* One pass, or two where the strides differ and the memory is shared. */
+static void
+assign_passes(struct lower *l, const struct assign *a, const struct assign_relation *r)
+{
+    struct assign pass = *a;
+    ir_ref zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
+    ir_ref down = assign_and(l, r->same, lower_icmp(l, IR_ICMP_UGT, a->target, a->source));
+    pass.all = assign_or(l, r->same, r->free);
+    ir_ref n = lower_select(l, pass.all, one, lower_int(l, IR_T_I64, 2));
+    struct lower_loop loop;
+    lower_loop_open(l, &loop, 1, &zero);
+    lower_loop_test(l, &loop, lower_icmp(l, IR_ICMP_SLT, loop.phis[0], n));
+    pass.second = lower_icmp(l, IR_ICMP_NE, loop.phis[0], zero);
+    assign_turn_all(l, &pass, assign_or(l, pass.second, down));
+    assign_loops(l, &pass, assign_of_pass);
+    ir_ref next = lower_op2(l, IR_ADD_NSW, loop.phis[0], one);
+    lower_loop_close(l, &loop, &next);
+}
+
+static void
+assign_from_array(struct lower *l, struct assign *a, enum ir_layout layout)
+{
+    ir_ref zero = lower_int(l, IR_T_I64, 0);
+    for (uint32_t k = 0; layout == IR_LAYOUT_ANY && k < a->rank; k++)
+        assign_turn(l, a, k, lower_icmp(l, IR_ICMP_SLT, a->target_by[k], zero));
+    if (layout == IR_LAYOUT_ANY)
+        assign_sort(l, a);
+    struct assign_relation r = assign_relation(l, a);
+    uint32_t site;
+    int64_t known;
+    if (ir_scalar_row(a->dtype)->bits != ir_scalar_row(a->source_dtype)->bits) {
+        site = lower_site(l, a->py, SP_E_STORE_OVERLAP, "", 0);
+        lower_raise_unless(l, r.free, site, 0, NULL);
+        assign_loops(l, a, assign_element);
+        return;
+    }
+    if (lower_int_of(l, r.same, &known) && known) {
+        assign_turn_all(l, a, lower_icmp(l, IR_ICMP_UGT, a->target, a->source));
+        assign_loops(l, a, assign_element);
+        return;
+    }
+    ir_ref ordered = assign_or(l, r.same, assign_or(l, r.free, r.rises));
+    site = lower_site(l, a->py, SP_E_STORE_OVERLAP, "", 0);
+    lower_raise_unless(l, assign_or(l, ordered, r.paired), site, 0, NULL);
+    if (lower_int_of(l, r.paired, &known) && !known) {
+        assign_passes(l, a, &r);
+        return;
+    }
+    uint32_t in_order = ir_block_new(l->func), in_pairs = ir_block_new(l->func);
+    uint32_t done = ir_block_new(l->func);
+    ir_br(l->func, l->block, ordered, in_order, in_pairs);
+    l->block = in_order;
+    assign_passes(l, a, &r);
+    ir_jump(l->func, l->block, done);
+    l->block = in_pairs;
+    assign_loops(l, a, assign_pair);
+    ir_jump(l->func, l->block, done);
+    l->block = done;
 }
 
 /* Stores `value`, a number or an array, in all of `target`; `bin`: what it is combined with first. */
@@ -259,6 +433,8 @@ assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_v
     for (uint32_t k = 0; k < a.rank; k++)
         a.extents[k] = view.extents[k];
     enum ir_layout layout = (enum ir_layout)info.layout;
+    if (!ir_type_is_scalar(value.type) && lower_info(l, value.type)->rank == 0)
+        a.value = value = lower_load(l, value.parts[0], lower_info(l, value.type)->dtype);
     if (!ir_type_is_scalar(value.type)) {
         a.apart = lower_info(l, value.type)->space != info.space;
         assign_spread(l, &a, value);
@@ -273,8 +449,12 @@ assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_v
             layout = IR_LAYOUT_C;
         }
     }
-    assign_order(l, &a, layout);
-    assign_loop(l, &a, 0, a.target, a.source);
+    if (layout == IR_LAYOUT_F)
+        assign_reverse_axes(&a);
+    if (a.source && !a.apart)
+        assign_from_array(l, &a, layout);
+    else
+        assign_loops(l, &a, assign_element);
 }
 
 /* ---- Instructions ---- */

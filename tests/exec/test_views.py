@@ -116,6 +116,16 @@ BODIES = {
     "moved in steps": ("a[2::2] = a[:-2:2]", vector()),
     "interleaved": ("a[::2] = a[1::2]", vector()),
     "added to neighbours": ("a[1:] += a[:-1]", vector()),
+    "turned around": ("a[:] = a[::-1]\nb[:] = b[::-1]", vector(), vector(9)),
+    "turned around along an axis": ("a[:] = a[:, ::-1]\nb[:] = b[::-1]\nc[...] = c[::-1, ::-1]", matrix(), matrix(), matrix()),
+    "added to itself turned around": ("a += a[::-1]\nb -= b[::-1]", vector(), vector()),
+    "transposed in its place": ("a[:, :] = a.T\nb += b.T", np.arange(16).reshape(4, 4), np.arange(16.0).reshape(4, 4)),
+    "a row from a column": ("a[1, :] = a[:, 2]\na[:, 0] = a[3]\na[2] = a[:, 1]", np.arange(16).reshape(4, 4)),
+    "thinned out": ("a[:5] = a[::2]\nb[:3] = b[2::3]", vector(), vector(11)),
+    "spread out": ("a[::2] = a[:5]\nb[2::3] = b[:3]", vector(), vector(11)),
+    "spread from the middle": ("a[::2] = a[3:8]\nb[4:9] = b[::2]", vector(), vector()),
+    "a column from a row in place": ("a[:, 1] += a[2]\na[0] *= a[:, 3]", np.arange(16).reshape(4, 4)),
+    "one element in place": ("a += a[3, ...]", vector()),
     "one element in all": ("a[:] = a[3:4]", vector()),
     "a row in all": ("a[1:] = a[0]", matrix()),
     "from the other end": ("a[:] = b[::-1]", vector(), vector() + 3),
@@ -135,16 +145,37 @@ BODIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BODIES)
+# Where NumPy copies the source of an assignment of one axis forwards although that is wrong (seen in
+# NumPy 2.4), and the source is to be as it was.
+NUMPY_IS_WRONG = ("a row from a column", "spread out", "spread from the middle")
+
+
+@pytest.mark.parametrize("name", [name for name in BODIES if name not in NUMPY_IS_WRONG])
 def test_as_numpy(name):
     agree(*BODIES[name])
 
 
-@pytest.mark.parametrize("name", BODIES)
-def test_as_the_python_device(name):
+def text(name: str) -> str:
     body, *args = BODIES[name]
     lines = "".join(f"    {line}\n" for line in body.split("\n"))
-    kit.agree(f"def kernel({', '.join('abcde'[: len(args)])}):\n{lines}", tuple(args))
+    return f"def kernel({', '.join('abcde'[: len(args)])}):\n{lines}"
+
+
+def test_a_source_is_as_it_was():
+    a = vector()
+    kit.single(kit.kernel("def kernel(a):\n    a[::2] = a[:5]\n"), a)
+    assert a.tolist() == [0, 1, 1, 3, 2, 5, 3, 7, 4, 9]
+    a = vector()
+    kit.single(kit.kernel("def kernel(a):\n    a[:5] = a[::2]\n"), a)
+    assert a.tolist() == [0, 2, 4, 6, 8, 5, 6, 7, 8, 9]
+    a = np.arange(9).reshape(3, 3)
+    kit.single(kit.kernel("def kernel(a):\n    a[1] = a[:, 1]\n"), a)
+    assert a.tolist() == [[0, 1, 2], [1, 4, 7], [6, 7, 8]]
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_as_the_python_device(name):
+    kit.agree(text(name), BODIES[name][1:])
 
 
 FUNCTIONS = """
@@ -254,6 +285,6 @@ def test_shapes_that_do_not_fit(body, args, text):
 
 
 def test_an_overlap_that_no_order_serves():
-    error = failure("a[:, :] = a.T", matrix()[:, :3])
+    error = failure("a[1:6] = a[7:2:-1]", vector())
     assert error.code == "STORE_OVERLAP"
     assert isinstance(error, ValueError)

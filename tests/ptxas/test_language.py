@@ -16,6 +16,7 @@ import test_functions
 import test_indices
 import test_math
 import test_operators
+import test_views
 from oracle import TYPES, NoResult, result_type
 
 pytestmark = needs_ptxas
@@ -36,6 +37,21 @@ def test_flow_kernels(name, tmp_path):
     function, signature = FLOW[name]
     for arch in ("sm_75", "sm_120"):
         assemble(gpu.jit(function).ptx(signature, arch=arch), arch, tmp_path)
+
+
+def view_type(argument) -> str:
+    """The signature's type of an argument of test_views, without what is known of its layout."""
+    if not hasattr(argument, "dtype"):
+        return "int"
+    return f"{argument.dtype}[{', '.join(':' * argument.ndim)}]"
+
+
+@pytest.mark.parametrize("name", test_views.BODIES)
+def test_view_kernels(name, tmp_path):
+    signature = ", ".join(map(view_type, test_views.BODIES[name][1:]))
+    for arch, dense in (("sm_75", False), ("sm_90", True)):
+        types = signature.replace(":]", "::1]") if dense else signature
+        assemble(kit.kernel(test_views.text(name)).ptx(types, arch=arch), arch, tmp_path)
 
 
 def operator_kernel(a: str) -> tuple[str, str]:
