@@ -380,3 +380,28 @@ def test_checks_change_no_result():
         kit.launch(kit.kernel(source, "main", check=check), 64, out, x)
         results.append(out.tobytes())
     assert results[0] == results[1]
+
+
+AGREE = [
+    ("i8[0] = a", 128, 0), ("i8[0] = a", -129, 0), ("u8[0] = a", -1, 0), ("i8[0] = a * 1.5", 100, 0),
+    ("i8[0] = a / 1.0 * (a / 1e-308)", 100, 0), ("if b: x = 1\n    i8[0] = x", 1, 0),
+    ("for x in range(b): pass\n    i8[0] = x", 1, 0),
+    ("z = gpu.int8(a)\n    if b == 0: z = a\n    i8[0] = z", 1000, 0), ("i8[a] = 1", 5, 0),
+    ("i8[0] = i8[-a]", 5, 0), ("i8[0] = math.floor(a * math.nan)", 1, 0),
+    ("i8[0] = round(a * math.inf)", 1, 0), ("i8[0] = 0.0 ** -a", 1, 0),
+    ("i8[0] = gpu.uint8(a) % gpu.uint8(b)", 1, 0), ("i8[0] = abs(a)", LOW, 0),
+    ("i8[0] = a << 1", 2**62, 0), ("i8[0] = a ** 3", 2**22, 0), ("i8[0] = a - b", LOW, 1),
+    ("i8[0] = a // b", LOW, -1), ("i8[0] += a", 127, 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "a", "b"), AGREE)
+def test_the_python_device_raises_the_same(body, a, b):
+    i8, u8 = np.ones(1, "int8"), np.ones(1, "uint8")
+    kit.agree_raises(f"def kernel(i8, u8, a, b):\n    {body}\n", (i8, u8, a, b), check=True)
+
+
+@pytest.mark.parametrize(("expression", "args", "text"), MESSAGES)
+def test_the_python_device_says_the_same(expression, args, text):
+    source = f"def kernel(out, a, b):\n    out[0] = {expression}\n"
+    kit.agree_raises(source, (np.zeros(1), *args), match=text, check=True)

@@ -283,3 +283,9 @@ def test_lambda_and_default_arguments():
     )
     with pytest.raises(ValueError, match="by default"):
         kit.single(kit.kernel(source, "main"), 1)
+
+
+@pytest.mark.parametrize("body", [b for b in BODIES if "OSError" not in b])
+def test_the_python_device_raises_the_same(body):
+    source = f"def kernel(i, f, b, w, p):\n    {body}\n"
+    kit.agree_raises(source, (5, -2.6875, True, 9, 2), BaseException, names=NAMES)

@@ -150,3 +150,29 @@ def test_recursion(tmp_path):
     )
     for arch in ARCHITECTURES:
         assemble(kit.kernel(source).ptx("int32[:], int64[:]", arch=arch), arch, tmp_path)
+
+
+RAISING = """
+def inner(i, x):
+    if i > 3:
+        raise ValueError(f"{i} of {x:.2f}", i, x, x > 1)
+    return x * i
+
+def main(n, x, out, q):
+    i = gpu.grid(1)
+    assert i < n, (i, n, x.shape)
+    if n > 5:
+        v = i
+    out[i] = inner(i, x[i]) + v
+    q[i] = (n * i - n // i << (i % n)) ** 2 + abs(-n) + int(x[i] / n) + i ** n
+    q[i] += round(x[i])
+"""
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("check", [False, True])
+def test_exceptions(arch, check, tmp_path):
+    kernel = kit.kernel(RAISING, "main", check=check)
+    ptx = kernel.ptx("int, float32[:], float64[:], int8[:]", arch=arch)
+    assert "gpujit_fault" in ptx and ("mul.hi.s64" in ptx) == check
+    assemble(ptx, arch, tmp_path)

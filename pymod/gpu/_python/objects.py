@@ -118,6 +118,8 @@ class Objects:
             return x if x.__name__.partition(".")[0] in HOST_MODULES else Proxy(x, self)
         if isinstance(x, BuiltinFunctionType) or (isinstance(x, type) and host_owned(x)):
             return x
+        if isinstance(x, type) and issubclass(x, BaseException):
+            return x
         return Proxy(x, self)
 
     def function(self, f: Any) -> Any:

@@ -144,12 +144,12 @@ def int_operation(symbol: str, a: int, b: int, bits: int) -> int:
 def check_int(symbol: str, a: int, b: int, cls: Any, exact: int) -> None:
     """check=True: what Python would raise, or what it would not wrap."""
     if symbol in ("//", "%") and b == 0:
-        raise ZeroDivisionError("integer division by zero")
+        raise ZeroDivisionError(f"division by zero: {a} {symbol} {b}")
     if symbol in ("<<", ">>") and b < 0:
-        raise ValueError("negative shift count")
+        raise ValueError(f"negative shift count: {a} {symbol} {b}")
     if symbol == "**":
         if b < 0:
-            raise ValueError("negative exponent of an integer")
+            raise ValueError(f"negative exponent of an integer: {a} ** {b}")
         exact = a**b if abs(a) < 2 or b <= 64 else 1 << 64
     if symbol == "<<":
         exact = a << min(b, 64) if a else 0
@@ -187,6 +187,13 @@ def float_operation(symbol: str, a: float, b: float, name: str) -> float:
     return formats.round_float(formats.power(a, b), name)
 
 
+def check_float(symbol: str, a: float, b: float, cls: Any) -> None:
+    """check=True: Python's floats do not divide by zero, typed ones do as NumPy's."""
+    divides = symbol in ("/", "//", "%") and b == 0
+    if cls.name == "float" and (divides or symbol == "**" and a == 0 and b < 0):
+        raise ZeroDivisionError(f"division by zero: {a} {symbol} {b}")
+
+
 def fused(symbol: str, a: Scalar, b: Scalar, cls: Any, operand: Operand) -> float | None:
     """The sum with a product of exactly the result's type, rounded once; the left product first."""
     sign = -1.0 if symbol == "-" else 1.0
@@ -219,6 +226,8 @@ def power(a: Scalar, b: Scalar, operand: Operand | None) -> Scalar:
     if cls.kind != 2:
         return int_result("**", cls.of(a).value, int(b.value), cls)
     x = cls.of(a).value
+    if context.check:
+        check_float("**", x, cls.of(b).value, cls)
     if literal is not None and -8 <= literal <= 8 and literal == int(literal):
         return cls(fixed_power(x, int(literal), cls.format))
     return cls(float_operation("**", x, cls.of(b).value, cls.format))
@@ -231,7 +240,7 @@ def cast(x: Scalar, cls: Any) -> Scalar:
     """A cast that the kernel writes."""
     if context.check and x.kind == 2 and cls.kind == 1:
         if math.isnan(x.value):
-            raise ValueError(f"NaN cannot be converted to {cls.name}")
+            raise ValueError("cannot convert float NaN to an integer")
         low, high = cls.limits()
         if math.isinf(x.value) or not low <= int(x.value) <= high:
             raise OverflowError(f"{x.value} does not fit {cls.name}")
@@ -277,6 +286,8 @@ def binary(symbol: str, a: Scalar, b: Scalar, frame: FrameType) -> Any:
             if value is not None:
                 return cls(value)
         x, y = cls.of(a).value, cls.of(b).value
+        if context.check:
+            check_float(symbol, x, y, cls)
         result = cls(float_operation(symbol, x, y, cls.format))
         if symbol == "*":
             result.product = x, y
