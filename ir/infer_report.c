@@ -253,7 +253,7 @@ infer_report(struct infer *in)
     for (uint32_t i = 0; i < typed->instances.len; i++)
         if (typed->instances.data[i]->live && !report_missing(in, typed->instances.data[i]))
             return false;
-    return true;
+    return infer_check_endless(in);
 }
 
 static void

@@ -171,5 +171,7 @@ int infer_truth(const struct ir_module *module, struct ir_cell cell);
 
 /* Looks over all live instances; false with the first error in program order. */
 bool infer_report(struct infer *in);
+/* Recursion that nothing ends is an error: infer_endless.c */
+bool infer_check_endless(struct infer *in);
 
 #endif
