@@ -212,6 +212,11 @@ ops_atomic(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args)
 {
     if (insn->type == IR_T_I1)
         return NULL;
+    if (ir_is_half(insn->type) && !cg_half_is_native(e, insn->type)) {
+        LLVMValueRef old = cg_half_atomic_add(e, insn->type, args[0], args[1], ops_device_scope(e));
+        e->ends[insn->block] = LLVMGetInsertBlock(e->builder);
+        return old;
+    }
     LLVMAtomicRMWBinOp op =
         insn->imm == IR_ATOMIC_FADD ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
     return LLVMBuildAtomicRMWSyncScope(e->builder, op, args[0], args[1],

@@ -158,6 +158,9 @@ LLVMValueRef cg_half_const(struct cg_emit *e, ir_type half, double value);
 LLVMValueRef cg_half_widen(struct cg_emit *e, LLVMValueRef value, ir_type half); /* to f32 */
 LLVMValueRef cg_half_narrow(struct cg_emit *e, LLVMValueRef value, ir_type from, ir_type half);
 LLVMValueRef cg_half_fma(struct cg_emit *e, ir_type half, LLVMValueRef *args);
+/* Of a type that is not native; goes on in a new block. */
+LLVMValueRef cg_half_atomic_add(struct cg_emit *e, ir_type half, LLVMValueRef address,
+                                LLVMValueRef value, unsigned scope);
 
 /* Line tables, lineinfo.c; nothing is done when the option is off. */
 void cg_lineinfo_begin(struct cg_emit *e);

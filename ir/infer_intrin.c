@@ -140,7 +140,7 @@ static bool
 intrin_atomic_dtype(ir_type dtype)
 {
     return dtype == IR_T_INT32 || dtype == IR_T_INT64 || dtype == IR_T_UINT32 ||
-           dtype == IR_T_UINT64 || dtype == IR_T_FLOAT32 || dtype == IR_T_FLOAT64;
+           dtype == IR_T_UINT64 || (ir_is_float(dtype) && dtype != IR_T_FLOAT);
 }
 
 static bool
@@ -155,8 +155,9 @@ intrin_atomic(struct intrin_call *call, struct ir_cell *out)
     if (array.read_only)
         return CALL_ERROR(call, READ_ONLY, infer_text(in, call->args[0].type));
     if (!intrin_atomic_dtype(array.dtype)) {
-        return infer_bad_argument(
-            call, 0, "atomics work on int32, int64, uint32, uint64, float32 and float64");
+        return infer_bad_argument(call, 0,
+                                  "atomics work on int32, int64, uint32, uint64, float16, "
+                                  "bfloat16, float32 and float64");
     }
     if (!ir_type_is_scalar(call->args[2].type) ||
         (ir_is_float(call->args[2].type) && !ir_is_float(array.dtype))) {

@@ -266,7 +266,9 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_ATOMIC:
         return want(v, ref, ir_is_ptr(a), "an address needed") &&
                want(v, ref, arg_type(v, ref, 1) == type, "operand of another type") &&
-               want(v, ref, insn->imm == IR_ATOMIC_FADD ? ir_is_float(type) : ir_is_int(type),
+               want(v, ref,
+                    insn->imm == IR_ATOMIC_FADD ? ir_is_float(type) || ir_is_half(type)
+                                                : ir_is_int(type),
                     "no such atomic on this type");
     case IR_CALLF: return check_call(v, ref);
     case IR_RESULT: return check_result(v, ref);

@@ -116,7 +116,10 @@ def test_elements(rank, tmp_path):
         assemble(test_arrays.element_kernel(rank).ptx(signature, arch="sm_90"), "sm_90", tmp_path)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int64", "uint32", "uint64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"],
+)
 def test_atomics(dtype, tmp_path):
     kernel = kit.kernel(test_indices.ADD.format(index="i % 7"))
     for arch in ARCHITECTURES:

@@ -226,12 +226,34 @@ def test_without_ml_dtypes():
 
 
 @pytest.mark.parametrize(("dtype", "scalar"), HALVES)
-def test_atomics_say_what_they_work_on(dtype, scalar):
+def test_atomics(device, dtype, scalar):
+    """Each addition is rounded: beyond its last digit a sum of ones stays."""
+
+    def add(x, before):
+        i = gpu.grid(1)
+        gpu.atomic.add(x, i % 3, 1)
+        before[i] = gpu.atomic.add(x, 3, 1)
+        gpu.atomic.add(x, 4, 0.1 if i == 5 else 0)
+
+    n = 100
+    x, before = gpu.zeros(5, dtype), np.zeros(n)
+    gpu.jit(add)[5, n // 5](x, before)
+    gpu.synchronize()
+    assert x.copy_to_host().tolist() == [34, 33, 33, 100, scalar(0.1)]
+    assert sorted(before) == list(range(n))
+    last = 2.0 ** (11 if scalar is np.float16 else 8)
+    x[3] = last
+    gpu.jit(add)[5, n // 5](x, before)
+    gpu.synchronize()
+    assert float(x[3]) == last
+
+
+def test_atomics_of_one_byte_say_what_they_work_on():
     def add(x):
         gpu.atomic.add(x, 0, 1)
 
-    with pytest.raises(gpu.TypingError, match="atomics work on int32"):
-        gpu.jit(add)[1, 1](gpu.zeros(1, dtype))
+    with pytest.raises(gpu.TypingError, match="atomics work on int32.*float16"):
+        gpu.jit(add)[1, 1](gpu.zeros(1, gpu.int8))
 
 
 def test_torch(device):
