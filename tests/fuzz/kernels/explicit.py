@@ -14,7 +14,18 @@ Understood is what generate.py writes.
 import ast
 from collections.abc import Callable
 
-from .types import NoType, Type, binary, common, element, join, scalar, unary
+from .types import (
+    Array,
+    Function,
+    NoType,
+    Type,
+    binary,
+    common,
+    element,
+    join,
+    scalar,
+    unary,
+)  # fmt: skip
 
 OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -31,7 +42,9 @@ Env = dict[str, Type]
 
 
 def cast(kind: Type, text: str) -> str:
-    """The text's value as the type."""
+    """The text's value as the type; arrays and functions meet only their like."""
+    if isinstance(kind, Array | Function):
+        return text
     if isinstance(kind, tuple):
         parts = "".join(f"{cast(part, f't[{k}]')}, " for k, part in enumerate(kind))
         return f"(lambda t: ({parts}))({text})"
@@ -69,18 +82,19 @@ class Writer:
         return type(node.value).__name__, repr(node.value)
 
     def on_Name(self, node: ast.Name, env: Env) -> tuple[Type, str]:
-        return env[node.id], node.id
+        return self.name(node.id, env), node.id
+
+    def on_Lambda(self, node: ast.Lambda, env: Env) -> tuple[Type, str]:
+        return Function(ast.unparse(node)), ast.unparse(node)
 
     def on_Tuple(self, node: ast.Tuple, env: Env) -> tuple[Type, str]:
         parts = [self.expression(part, env) for part in node.elts]
         return tuple(kind for kind, _ in parts), f"({''.join(text + ', ' for _, text in parts)})"
 
     def on_Subscript(self, node: ast.Subscript, env: Env) -> tuple[Type, str]:
-        assert isinstance(node.value, ast.Name)
-        name = node.value.id
-        if name in self.arrays:
-            return element(self.arrays[name][0]), f"{name}[{self.index(node.slice, env)}]"
-        kind = env[name]
+        kind, name = self.expression(node.value, env)
+        if isinstance(kind, Array):
+            return self.item_of(kind, node.slice), f"{name}[{self.index(node.slice, env)}]"
         if not isinstance(kind, tuple):
             raise NoType("a number is indexed")
         if isinstance(node.slice, ast.Constant):
@@ -90,9 +104,24 @@ class Writer:
             raise NoType("a run-time index of a mixed tuple")
         return joined, f"{name}[{self.index(node.slice, env)}]"
 
+    def name(self, name: str, env: Env) -> Type:
+        if name in self.arrays:
+            return Array(*self.arrays[name])
+        if name not in env:
+            raise NoType(f"{name} has no value")
+        return env[name]
+
+    def item_of(self, array: Array, index: ast.expr) -> Type:
+        """An element, or a view of the axes that are left."""
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        rank = array.rank - sum(not isinstance(part, ast.Slice) for part in parts)
+        return Array(array.dtype, rank) if rank else element(array.dtype)
+
     def index(self, node: ast.expr, env: Env) -> str:
         if isinstance(node, ast.Tuple):
             return ", ".join(self.index(part, env) for part in node.elts)
+        if isinstance(node, ast.Slice):
+            return ast.unparse(node)
         return self.expression(node, env)[1]
 
     def on_BinOp(self, node: ast.BinOp, env: Env) -> tuple[Type, str]:
@@ -138,6 +167,10 @@ class Writer:
         if isinstance(node.func, ast.Name) and name in self.functions:
             instance, result = self.call(name, kinds)
             return result, cast(result, f"{instance}({', '.join(text for _, text in args)})")
+        if isinstance(env.get(name), Function):
+            return self.call_lambda(env[name], kinds, env), text
+        if name == "len":
+            return "int", text
         for kind in kinds:
             scalar(kind)
         match name.removeprefix("gpu."):
@@ -180,6 +213,14 @@ class Writer:
             raise NoType("recursion")
         return instance, result
 
+    def call_lambda(self, function: Type, kinds: list[Type], env: Env) -> Type:
+        """What the body is where it is called; it has no joins of its own."""
+        assert isinstance(function, Function)
+        node = ast.parse(function.text, mode="eval").body
+        assert isinstance(node, ast.Lambda)
+        names = {arg.arg: kind for arg, kind in zip(node.args.args, kinds, strict=True)}
+        return self.expression(node.body, env | names)[0]
+
     # --- Statements ---
 
     def put(self, depth: int, text: str) -> None:
@@ -215,11 +256,8 @@ class Writer:
         kind, text = self.expression(node.value, env)
         target = node.targets[0]
         if isinstance(target, ast.Tuple):
-            names = [ast.unparse(name) for name in target.elts]
-            if not isinstance(kind, tuple) or len(kind) != len(names):
-                raise NoType("unpacking")
-            self.put(depth, f"{', '.join(names)} = {text}")
-            return env | dict(zip(names, kind, strict=True))
+            self.put(depth, f"{ast.unparse(target)[1:-1]} = {text}")
+            return env | self.unpack(target, kind)
         if isinstance(target, ast.Name):
             self.put(depth, f"{target.id} = {text}")
             return env | {target.id: kind}
@@ -227,6 +265,19 @@ class Writer:
         scalar(kind)
         self.put(depth, f"{ast.unparse(target.value)}[{self.index(target.slice, env)}] = {text}")
         return env
+
+    def unpack(self, target: ast.Tuple, kind: Type) -> Env:
+        """The names of a target; one of them may be starred."""
+        stars = [k for k, name in enumerate(target.elts) if isinstance(name, ast.Starred)]
+        if not isinstance(kind, tuple) or len(kind) < len(target.elts) - len(stars):
+            raise NoType("unpacking")
+        if stars:
+            k, extra = stars[0], len(kind) - len(target.elts) + 1
+            kind = (*kind[:k], kind[k : k + extra], *kind[k + extra :])
+        if len(kind) != len(target.elts):
+            raise NoType("unpacking")
+        return {ast.unparse(name).lstrip("*"): part
+                for name, part in zip(target.elts, kind, strict=True)}  # fmt: skip
 
     def do_AugAssign(self, node: ast.AugAssign, env: Env, depth: int) -> Env:
         kind, text = self.expression(node.value, env)
@@ -237,7 +288,9 @@ class Writer:
             return env | {node.target.id: result}
         assert isinstance(node.target, ast.Subscript)
         name = ast.unparse(node.target.value)
-        binary(op, element(self.arrays[name][0]), kind)
+        array = self.name(name, env)
+        assert isinstance(array, Array)
+        binary(op, scalar(self.item_of(array, node.target.slice)), kind)
         self.put(depth, f"{name}[{self.index(node.target.slice, env)}] {op}= {text}")
         return env
 
@@ -291,9 +344,9 @@ class Writer:
     def item(self, node: ast.expr, env: Env) -> Type:
         """What iteration over the expression gives."""
         if isinstance(node, ast.Name):
-            if node.id in self.arrays:
-                return element(self.arrays[node.id][0])
-            kind = env[node.id]
+            kind = self.name(node.id, env)
+            if isinstance(kind, Array):
+                return Array(kind.dtype, kind.rank - 1) if kind.rank > 1 else element(kind.dtype)
             if not isinstance(kind, tuple) or not kind or any(part != kind[0] for part in kind):
                 raise NoType("iteration over what is no tuple of one type")
             return kind[0]

@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from .explicit import type_of
-from .types import INTS, SCALARS, TYPED_FLOATS, NoType, Type, is_float
+from .types import INTS, SCALARS, TYPED_FLOATS, Array, Function, NoType, Type, is_float
 
 ROWS = 6
 COLUMNS = 3
@@ -42,9 +42,27 @@ TEMPLATES = (
     "(<e> <sum> <e> * <e>)",
     "(<e> * <e> <sum> <e> * <e>)",
     "<call>",
+    "<lambda>",
 )
-STATEMENTS = ("assign", "assign", "augment", "if", "if", "for", "while", "store", "leave", "tuple",
-              "unpack", "swap", "call")  # fmt: skip
+# Views of a row of COLUMNS or of a vector of ROWS elements, and how many they surely have.
+ROW_VIEWS = (
+    ("[i]", 3),
+    ("[:, 1]", 6),
+    ("[i, ::-1]", 3),
+    ("[1:, j]", 5),
+    ("[-1]", 3),
+    ("[j][1:]", 2),
+)
+VECTOR_VIEWS = (
+    ("[1:4]", 3),
+    ("[::-1]", 6),
+    ("[::2]", 3),
+    ("[j:]", 4),
+    ("[-1:-4:-1]", 3),
+    ("[:n[0]]", 4),
+)
+STATEMENTS = ("view", "lambda", "star", "assign", "assign", "augment", "if", "if", "for", "while",
+              "store", "leave", "tuple", "unpack", "swap", "call")  # fmt: skip
 WORDS = {
     "binary": (*"+-*/%&|^+-*", "//", "<<", ">>", "<", "<=", ">", ">=", "==", "!="),
     "compare": ("<", "<=", ">", ">=", "==", "!="),
@@ -114,6 +132,7 @@ class Generator:
         self.arrays: dict[str, tuple[str, int]] = {}
         self.functions: list[tuple[str, int, int]] = []  # name, parameters, returned values
         self.function_text = ""
+        self.lengths: dict[str, int] = {}  # of views: what they surely have
         self.inside = False  # a function's body: it knows no arrays
 
     def fresh(self, letter: str) -> str:
@@ -136,6 +155,13 @@ class Generator:
     def leaf(self, env: dict[str, Type]) -> str:
         numbers = [name for name, kind in env.items() if isinstance(kind, str)]
         tuples = [name for name, kind in env.items() if isinstance(kind, tuple) and kind]
+        views = [name for name, kind in env.items() if isinstance(kind, Array)]
+        if views and self.chance(0.3):
+            name = self.rng.choice(views)
+            length = self.lengths[name]
+            return (
+                f"{name}[{self.rng.choice([self.rng.randrange(-length, length), f'j % {length}'])}]"
+            )
         if tuples and self.chance(0.15):
             name = self.rng.choice(tuples)
             length = len(env[name])
@@ -183,6 +209,8 @@ class Generator:
                     return kind if kind in CASTS else f"gpu.{kind}"
                 case "call":
                     return self.call(env, depth)
+                case "lambda":
+                    return self.call_lambda(env, depth)
                 case word:
                     return self.rng.choice(WORDS[word])
 
@@ -195,6 +223,12 @@ class Generator:
             return self.leaf(env)
         name, n, _ = self.rng.choice(plain)
         return f"{name}({', '.join(self.attempt(env, depth - 1) for _ in range(n))})"
+
+    def call_lambda(self, env: dict[str, Type], depth: int) -> str:
+        names = [name for name in env if name[0] == "g"]
+        if not names:
+            return self.leaf(env)
+        return f"{self.rng.choice(names)}({self.attempt(env, depth - 1)})"
 
     def moving(self, env: dict[str, Type]) -> str:
         """A number that is not known before the run."""
@@ -288,9 +322,46 @@ class Generator:
                 if results <= len(numbers):
                     names = self.rng.sample(numbers, results)
                     return [f"{indent}{', '.join(names)} = {function}({args})"]
+            case "view":
+                return self.view(env, indent)
+            case "lambda":
+                return self.lambda_(env, indent)
+            case "star" if tuples and self.longest(env, tuples) > 1:
+                t = self.rng.choice([t for t in tuples if len(env[t]) > 1])
+                rest = self.fresh("t")
+                env[rest] = env[t][1:]
+                return [f"{indent}{name}, *{rest} = {t}"]
             case ("if" | "for" | "while") as kind if depth > 0:
                 return self.compound(kind, env, depth - 1, loop, indent)
         return self.assign(env, name, self.expression(env, self.rng.choice((1, 2))), indent)
+
+    def longest(self, env: dict[str, Type], tuples: list[str]) -> int:
+        return max(len(env[t]) for t in tuples)
+
+    def view(self, env: dict[str, Type], indent: str) -> list[str]:
+        """A name for a part of an array of one or two dimensions."""
+        arrays = [n for n in self.arrays if n[0] in "xm"]
+        array = self.rng.choice(arrays)
+        if self.arrays[array][1] == 2:
+            text, length = self.rng.choice(ROW_VIEWS)
+        else:
+            text, length = self.rng.choice(VECTOR_VIEWS)
+        name = self.fresh("v")
+        self.lengths[name] = length
+        env[name] = Array(self.arrays[array][0], 1)
+        return [f"{indent}{name} = {array}{text}"]
+
+    def lambda_(self, env: dict[str, Type], indent: str) -> list[str]:
+        """A function of one number and of a variable of the kernel, which is set once."""
+        held, name = self.fresh("h"), self.fresh("g")
+        lines = self.assign(env, held, self.leaf(env), indent)
+        if held not in env:
+            return lines
+        ops = [self.rng.choice(WORDS["binary"]) for _ in range(2)]
+        text = f"lambda p: ((p {ops[0]} {held}) {ops[1]} {self.rng.choice(WORDS['literal'])})"
+        lines.append(f"{indent}{name} = {text}")
+        env[name] = Function(text)
+        return lines
 
     def compound(
         self, kind: str, env: dict[str, Type], depth: int, loop: bool, indent: str
@@ -321,18 +392,19 @@ class Generator:
         bounds = self.rng.choice(("n[0]", "n[1], n[0]", "n[0], n[1], -1", "n[1], n[0], n[2]", "3"))
         same = [n for n, kind in env.items() if isinstance(kind, tuple) and len(set(kind)) == 1]
         vectors = [n for n, (_, rank) in self.arrays.items() if rank == 1 and n[0] == "x"]
+        vectors += [n for n, kind in env.items() if isinstance(kind, Array)]
         v = self.rng.choice(vectors)
         match self.rng.choice(("range", "range", "array", "enumerate", "zip", "tuple", "reversed")):
             case "array":
-                return f"{k} in {v}", env | {k: self.type(f"{v}[i]", env) or "int"}
+                return f"{k} in {v}", env | {k: self.type(f"{v}[0]", env) or "int"}
             case "enumerate":
-                names = {f"{k}_0": "int", f"{k}_1": self.type(f"{v}[i]", env) or "int"}
+                names = {f"{k}_0": "int", f"{k}_1": self.type(f"{v}[0]", env) or "int"}
                 return f"{k}_0, {k}_1 in enumerate({v})", env | names
             case "zip":
                 w = self.rng.choice(vectors)
                 names = {
-                    f"{k}_0": self.type(f"{v}[i]", env) or "int",
-                    f"{k}_1": self.type(f"{w}[i]", env) or "int",
+                    f"{k}_0": self.type(f"{v}[0]", env) or "int",
+                    f"{k}_1": self.type(f"{w}[0]", env) or "int",
                 }
                 return f"{k}_0, {k}_1 in zip({v}, {w})", env | names
             case "tuple" if same:

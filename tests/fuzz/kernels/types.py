@@ -1,9 +1,10 @@
 """Which type a random kernel's values have: the rules of numbers, on types alone.
 
 A type is the name of a scalar ("bool", "int", "int8" to "uint64", "float", "float16", "bfloat16",
-"float32", "float64") or a tuple of types. What has no type raises NoType.
+"float32", "float64"), a tuple of types, an Array or a Function. What has no type raises NoType.
 """
 
+from dataclasses import dataclass
 from functools import reduce
 
 INTS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
@@ -13,7 +14,19 @@ SCALARS = ("bool", "int", *INTS, "float", *TYPED_FLOATS)
 KIND = {"bool": 0, "int": 1} | dict.fromkeys(INTS, 1) | dict.fromkeys(("float", *TYPED_FLOATS), 2)
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
-Type = str | tuple  # of types
+
+@dataclass(frozen=True)
+class Array:
+    dtype: str
+    rank: int
+
+
+@dataclass(frozen=True)
+class Function:
+    text: str  # of a lambda expression
+
+
+Type = str | tuple | Array | Function
 
 
 class NoType(Exception):
@@ -71,6 +84,8 @@ def join(*kinds: Type) -> Type:
         if len({len(k) for k in kinds}) != 1:
             raise NoType("tuples of different lengths meet")
         return tuple(join(*parts) for parts in zip(*kinds, strict=True))
+    if all(kind == kinds[0] for kind in kinds):
+        return kinds[0]
     return common(*map(scalar, kinds))
 
 
