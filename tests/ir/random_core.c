@@ -84,8 +84,10 @@ constant(struct gen *g, ir_type type)
     static const double floats[] = {
         0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e30, -1e-40, 0.1, __builtin_inf(), __builtin_nan("")};
     ir_const c;
-    if (is_float(type)) {
+    if (is_float(type) || ir_is_half(type)) {
         double value = floats[below(g, 11)];
+        if (ir_is_half(type))
+            value = ir_half_value(type, ir_half_of(type, value));
         c = ir_const_float(g->module, type == IR_T_F32 ? (float)value : value);
     } else if (type == IR_T_I1) {
         c = ir_const_bool(g->module, below(g, 2));
@@ -194,9 +196,27 @@ gen_truth(struct gen *g)
     return emit(g, IR_ICMP, IR_T_I1, below(g, IR_N_ICMPS), 2, (ir_ref[]){a, b});
 }
 
+/* A half from a wider float or of halves, and as a float again: what lowering makes of them. */
+static ir_ref
+gen_half(struct gen *g)
+{
+    ir_type half = below(g, 2) ? IR_T_F16 : IR_T_BF16, wide = below(g, 2) ? IR_T_F32 : IR_T_F64;
+    ir_ref a = value_of(g, below(g, 3) ? wide : half), r;
+    if (ir_insn(g->func, a)->type == wide)
+        r = emit(g, IR_FPTRUNC, half, 0, 1, &a);
+    else if (below(g, 3))
+        r = emit(g, IR_FMA, half, 0, 3, (ir_ref[]){a, value_of(g, half), value_of(g, half)});
+    else
+        r = emit(g, IR_SELECT, half, 0, 3, (ir_ref[]){value_of(g, IR_T_I1), a, value_of(g, half)});
+    keep(g, r);
+    return emit(g, IR_FPEXT, IR_T_F32, 0, 1, &r);
+}
+
 static ir_ref
 gen_convert(struct gen *g)
 {
+    if (below(g, 6) == 0)
+        return gen_half(g);
     ir_type from = gen_types[below(g, 7)], to = gen_types[below(g, 7)];
     ir_ref a = value_of(g, from);
     unsigned from_bits = ir_machine_bits(from), to_bits = ir_machine_bits(to);
