@@ -4,6 +4,7 @@ A page holds  <!-- table FILE MACRO column column ... -->  and  <!-- end -->; wh
 replaced by the rows of MACRO in FILE. Column names are those in the comment at the table's head.
 A page may also hold  <!-- pairs MACRO operator ... -->,  which becomes the table of all pairs of
 types (classes.py), and  <!-- single MACRO operator ... -->,  one of single types.
+A region of  <!-- mistakes FILE -->  becomes a table of the refused kernels of FILE.
 With --check nothing is written, and a page that is out of step is an error.
 """
 
@@ -17,6 +18,7 @@ from classes import Classes
 TOP = Path(__file__).resolve().parents[1]
 REGION = re.compile(r"(<!-- table (\S+) (\w+) ([\w ]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAIRS = re.compile(r"(<!-- (pairs|single) (\w+)([\w ]*) -->\n).*?(<!-- end -->)", re.DOTALL)
+MISTAKES = re.compile(r"(<!-- mistakes (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|[(),]|[^"(),/]+|/', re.DOTALL)
 
 
@@ -64,6 +66,18 @@ def types_table(classes: Classes, how: str, macro: str, ops: tuple[str, ...]) ->
     return classes.columns(macro, ops)
 
 
+def mistakes(file: str) -> str:
+    lines = ["| line of a kernel | message | hint |", "|---|---|---|"]
+    hint = ""
+    for line in (TOP / file).read_text().splitlines():
+        if found := re.fullmatch(r"# hint: (.*)", line):
+            hint = found[1]
+        elif found := re.fullmatch(r" *(\S.*?)  # error: [A-Z_]+ (.*)", line):
+            cells = [f"`{found[1]}`", found[2], hint]
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> int:
     classes = Classes(rows_of)
     check = sys.argv[1:] == ["--check"]
@@ -71,6 +85,7 @@ def main() -> int:
     for page in sorted((TOP / "docs").glob("*.md")):
         old = page.read_text()
         new = REGION.sub(lambda m: m[1] + table(m[2], m[3], m[4].split()) + m[5], old)
+        new = MISTAKES.sub(lambda m: m[1] + mistakes(m[2]) + m[3], new)
         new = PAIRS.sub(
             lambda m: m[1] + types_table(classes, m[2], m[3], tuple(m[4].split())) + m[5], new
         )

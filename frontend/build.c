@@ -104,6 +104,10 @@ build_host_hint(struct build *b, const char *type, const char *text)
         char *hint = SP_NEW_N(b->arena, char, 200);
         return ir_suggest_name("numpy", text ? text : "", hint, 200) ? hint : "";
     }
+    if (text && !strncmp(text, "time.", 5))
+        return "measure on the host, with gpu.synchronize() before each reading of the clock";
+    if (text && !strncmp(text, "random.", 7))
+        return "make random numbers on the host and pass an array";
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (strcmp(type, hints[i][0]) == 0)
             return hints[i][1];

@@ -26,14 +26,35 @@ names_found(struct build *b, const struct fe_found *found, const char *text)
     return ref;
 }
 
+/* A variable or a builtin with nearly the unknown name, if no global is near. */
+static void
+names_suggest(const struct build *b, const char *name, struct sp_diag *diag)
+{
+    struct ir_suggest suggest;
+    ir_suggest_init(&suggest, name);
+    for (uint32_t i = 0; i < b->code->n_locals; i++)
+        ir_suggest_try(&suggest, b->code->locals[i].name);
+    for (int id = IR_INTRIN_NONE + 1; id < IR_N_INTRINS; id++) {
+        const char *path = ir_intrin_row((enum ir_intrin)id)->path;
+        if (strncmp(path, "builtins.", 9) == 0)
+            ir_suggest_try(&suggest, path + 9);
+    }
+    if (suggest.best[0])
+        sp_diag_hint(diag, "did you mean %s?", suggest.best);
+    sp_diag_hint(diag, "define it before the first launch, or pass it as an argument");
+}
+
 ir_ref
 build_global(struct build *b, const char *name)
 {
     struct sp_diag diag;
     struct fe_found found = {0};
     sp_diag_init(&diag);
-    if (!b->reader->resolver->global(b->reader, b->function, name, &found, &diag))
+    if (!b->reader->resolver->global(b->reader, b->function, name, &found, &diag)) {
+        if (diag.code == SP_E_UNKNOWN_NAME)
+            names_suggest(b, name, &diag);
         return build_err_diag(b, &diag);
+    }
     return names_found(b, &found, name);
 }
 

@@ -181,6 +181,25 @@ global_builtin(struct fe_reader *reader, PyObject *value, const char *name,
     return true;
 }
 
+/* What stands near an unknown name: other globals of the module. */
+static bool
+global_unknown(PyObject *globals, const char *name, struct sp_diag *diag)
+{
+    struct ir_suggest suggest;
+    ir_suggest_init(&suggest, name);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Check(globals) && PyDict_Next(globals, &at, &key, &value)) {
+        Py_ssize_t len;
+        const char *text = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, &len) : NULL;
+        if (text && text[0] != '_')
+            ir_suggest_try(&suggest, text);
+        PyErr_Clear();
+    }
+    sp_diag_set(diag, SP_E_UNKNOWN_NAME, NULL, name);
+    return suggest.best[0] ? sp_diag_hint(diag, "did you mean %s?", suggest.best) : false;
+}
+
 static bool
 py_global(struct fe_reader *reader, const struct fe_function *function, const char *name,
           struct fe_found *found_out, struct sp_diag *diag)
@@ -205,7 +224,7 @@ py_global(struct fe_reader *reader, const struct fe_function *function, const ch
             py_guard_add(reader, PY_GUARD_DICT, builtins, key, value);
         }
         ok = value ? global_builtin(reader, value, name, found_out, diag)
-                   : sp_diag_set(diag, SP_E_UNKNOWN_NAME, NULL, name);
+                   : global_unknown(globals, name, diag);
     }
     PyErr_Clear();
     Py_XDECREF(key);

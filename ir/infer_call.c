@@ -54,6 +54,37 @@ call_takes(const struct ir_func *callee, char *buffer, size_t size_B)
     return buffer;
 }
 
+/* "its arguments are a b" */
+static void
+call_hint_names(const struct ir_func *callee, struct sp_diag *diag)
+{
+    struct sp_str all;
+    sp_str_init(&all);
+    for (uint32_t k = 0; k < callee->n_params; k++)
+        sp_str_printf(&all, " %s", callee->params[k].name);
+    if (all.len)
+        sp_diag_hint(diag, "its arguments are%s", all.data);
+    sp_str_finish(&all);
+}
+
+/* A keyword that is no parameter: the nearest one, or all. */
+static bool
+call_fail_name(const struct ir_func *callee, const char *name, struct sp_diag *diag,
+               const struct sp_src *where)
+{
+    struct ir_suggest suggest;
+    if (!diag)
+        return false;
+    sp_diag_set(diag, SP_E_ARGUMENT_NAME, where, callee->name, name);
+    ir_suggest_init(&suggest, name);
+    for (uint32_t k = callee->n_posonly; k < callee->n_params; k++)
+        ir_suggest_try(&suggest, callee->params[k].name);
+    if (suggest.best[0])
+        sp_diag_hint(diag, "did you mean %s?", suggest.best);
+    call_hint_names(callee, diag);
+    return false;
+}
+
 static bool
 call_fail_count(const struct ir_func *callee, uint32_t n_args, struct sp_diag *diag,
                 const struct sp_src *where)
@@ -63,6 +94,7 @@ call_fail_count(const struct ir_func *callee, uint32_t n_args, struct sp_diag *d
         const char *what = callee->name;
         sp_diag_set(diag, SP_E_ARGUMENT_COUNT, where, what, call_takes(callee, takes, sizeof takes),
                     (int)n_args);
+        call_hint_names(callee, diag);
     }
     return false;
 }
@@ -82,7 +114,7 @@ call_bind_keyword(const struct ir_func *callee, const char *name, uint32_t from,
         bindings[k].from = from;
         return true;
     }
-    return CALL_FAIL(diag, ARGUMENT_NAME, where, callee->name, name);
+    return call_fail_name(callee, name, diag, where);
 }
 
 bool
@@ -274,7 +306,10 @@ call_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
                               "abs bool float int len max min pow range round");
     }
     INFER_FAIL(in, instance, ref, NOT_CALLABLE, infer_text(in, type));
-    return ir_type_is_scalar(type) ? INFER_HINT(in, "it is a number: leave the () away") : false;
+    return ir_type_is_scalar(type)
+               ? INFER_HINT(in, "it is a number: leave the () away, or rename the variable if it "
+                                "hides a function")
+               : false;
 }
 
 bool

@@ -78,8 +78,10 @@ closure_check_meet(struct infer *in, struct ir_instance *instance, ir_ref ref,
     shared->reported = ir_type_join(in->module, before, type);
     if (infer_known(shared->reported))
         return true;
-    INFER_FAIL(in, instance, ref, CANNOT_MEET, infer_name(in, ir_insn(instance->func, ref)->imm),
-               infer_text(in, before), infer_text(in, type));
+    INFER_FAIL(
+        in, instance, ref, CANNOT_MEET,
+        sp_arena_printf(in->ctx->arena, "'%s'", infer_name(in, ir_insn(instance->func, ref)->imm)),
+        infer_text(in, before), infer_text(in, type));
     return INFER_HINT(in, "functions share this variable: give it one type everywhere");
 }
 

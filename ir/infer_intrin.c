@@ -398,7 +398,8 @@ intrin_check_keywords(struct intrin_call *call, ir_const names)
         while ((param = ir_intrin_param(call->id, k)) && strcmp(param, name) != 0)
             k++;
         if (!param)
-            return CALL_ERROR(call, ARGUMENT_NAME, call->name, name);
+            return CALL_ERROR(call, ARGUMENT_NAME, call->name, name) ||
+                   CALL_HINT(call, "%s", call->row->doc);
         if (k < call->n - info->len)
             return CALL_ERROR(call, ARGUMENT_TWICE, name, call->name);
     }

@@ -28,6 +28,7 @@ static const char *const array_attrs[] = {
 static const struct {
     const char *name, *instead;
 } array_methods[] = {
+    {"append", "an array keeps its size: make it large enough on the host and count what is used"},
     {"all", "write a loop over the elements with `and`"},
     {"any", "write a loop over the elements with `or`"},
     {"argmax", "write a loop that keeps the best element and its index"},
@@ -35,6 +36,7 @@ static const struct {
     {"astype", "cast each element where it is used: gpu.float32(x[i])"},
     {"copy", "a kernel makes no arrays: pass one and write b[...] = a"},
     {"dot", "write a loop that sums products"},
+    {"extend", "an array keeps its size: make it large enough on the host and count what is used"},
     {"fill", "write x[...] = value"},
     {"flat", "go over the axes in nested loops"},
     {"flatten", "index with all axes, or pass x.reshape(-1) to the kernel"},
@@ -93,6 +95,12 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
     for (uint32_t i = 0; i < sizeof array_methods / sizeof *array_methods; i++)
         if (strcmp(array_methods[i].name, name) == 0)
             return INFER_HINT(in, "%s", array_methods[i].instead);
+    struct ir_suggest suggest;
+    ir_suggest_init(&suggest, name);
+    for (uint32_t i = 0; i < sizeof array_attrs / sizeof *array_attrs; i++)
+        ir_suggest_try(&suggest, array_attrs[i]);
+    if (suggest.best[0])
+        return INFER_HINT(in, "did you mean %s?", suggest.best);
     return INFER_HINT(
         in, "an array in a kernel has shape, strides, ndim, size, itemsize, nbytes, dtype "
             "and T; write loops over elements instead of array methods");
@@ -169,7 +177,10 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
         return item_namespace_attr(in, instance, ref, a.constant, name, out);
     if (object && object->kind == IR_C_HOST)
         return item_host_attr(in, instance, ref, a.constant, name, out);
-    return INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);
+    INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);
+    return object && object->kind == IR_C_STR
+               ? INFER_HINT(in, "a kernel computes with numbers: make texts on the host")
+               : false;
 }
 
 /* Index `index` of a tuple; a mixed tuple wants a constant one. */
@@ -223,6 +234,8 @@ item_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
     INFER_FAIL(in, instance, ref, NOT_INDEXABLE, infer_text(in, type));
     return ir_type_is_scalar(type)
                ? INFER_HINT(in, "it is one number; elements of several axes are written a[i, j]")
+           : object && object->kind == IR_C_FUNC
+               ? INFER_HINT(in, "call it as a function: a kernel does not launch kernels")
                : false;
 }
 
@@ -254,7 +267,7 @@ infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref)
     struct ir_type_info info = *ir_type_info(in->module, a.type);
     if (info.kind == IR_KIND_TUPLE) {
         INFER_FAIL(in, instance, ref, TUPLE_ASSIGN, "");
-        return INFER_HINT(in, "build a new tuple");
+        return INFER_HINT(in, "build a new tuple, as in t = (v, t[1])");
     }
     if (info.kind != IR_KIND_ARRAY)
         return item_fail(in, instance, ref, a.type);

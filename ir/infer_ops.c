@@ -138,10 +138,13 @@ infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, 
         return INFER_HINT(in, "take the tuple's elements apart first");
     if (strcmp(op, "@") == 0)
         return INFER_HINT(in, "multiply matrices element by element, in loops");
-    bool has_float =
-        (ir_type_is_scalar(a) && ir_is_float(a)) || (ir_type_is_scalar(b) && ir_is_float(b));
-    bool bits = strcmp(op, "is") != 0 && strcmp(op, "is not") != 0;
-    return has_float && bits
+    const struct ir_const_info *object = infer_object(in, ir_type_is_scalar(a) ? b : a);
+    if (object && object->kind == IR_C_STR)
+        return INFER_HINT(in, "a kernel computes with numbers: make texts on the host");
+    if (object && object->kind == IR_C_NONE)
+        return INFER_HINT(in, "None is no number; a function without a return gives None");
+    bool numbers = ir_type_is_scalar(a) && ir_type_is_scalar(b);
+    return numbers && strcmp(op, "is") != 0 && strcmp(op, "is not") != 0
                ? INFER_HINT(in, "bits are defined for integers: write int(...) around the float")
                : false;
 }
@@ -306,7 +309,8 @@ rule_unpack(struct infer *in, struct ir_instance *instance, ir_ref ref, struct i
                    : INFER_HINT(in, "only a tuple has parts, such as gpu.grid(2)");
     }
     if (info->n_elems != n)
-        return INFER_FAIL(in, instance, ref, UNPACK_COUNT, (int)n, (int)info->n_elems);
+        return INFER_FAIL(in, instance, ref, UNPACK_COUNT, (int)n, (int)info->n_elems) ||
+               INFER_HINT(in, "write a name for each value; *rest takes several");
     *out = a;
     return true;
 }

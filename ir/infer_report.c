@@ -71,7 +71,8 @@ report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_re
     }
     if (b == IR_T_NONE)
         return true; /* an operand is itself in conflict: its reader reports */
-    const char *name = insn->imm ? infer_name(in, insn->imm) : "the value";
+    const char *name =
+        insn->imm ? sp_arena_printf(in->ctx->arena, "'%s'", infer_name(in, insn->imm)) : "a value";
     INFER_FAIL(in, instance, at, CANNOT_MEET, name, infer_text(in, a), infer_text(in, b));
     if (instance->cells[phi].type == IR_T_MIXED)
         return INFER_HINT(in, "cast one of them, for example gpu.int64(...)");

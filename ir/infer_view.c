@@ -96,7 +96,8 @@ infer_rule_slice_attr(struct infer *in, struct ir_instance *instance, ir_ref ref
             continue;
         ir_type type = ir_type_info(in->module, slice.type)->elems[i];
         if (type == IR_T_CONFLICT)
-            return INFER_FAIL(in, instance, ref, CANNOT_MEET, name, "None", "int");
+            return INFER_FAIL(in, instance, ref, CANNOT_MEET,
+                              sp_arena_printf(in->ctx->arena, "'%s'", name), "None", "int");
         if (slice.constant)
             *out = infer_constant(in, ir_const_info(in->module, slice.constant)->elems[i]);
         else if (type == IR_T_INT)
@@ -119,7 +120,7 @@ view_bad_type(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_typ
     if (culprit == IR_T_BOOL)
         return INFER_HINT(in, "NumPy takes a bool as a mask: test it with if, or write int(...)");
     if (ir_type_is_scalar(culprit))
-        return INFER_HINT(in, "write int(...) around it");
+        return INFER_HINT(in, "write int(...) around it, or // for /");
     switch ((enum ir_kind)ir_type_info(in->module, culprit)->kind) {
     case IR_KIND_ARRAY:
         return INFER_HINT(in, ir_type_info(in->module, culprit)->dtype == IR_T_BOOL
@@ -149,7 +150,9 @@ infer_index_plan(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_
                           "one ... stands for all axes that are not named; write : for one axis");
     case IR_INDEX_TOO_MANY:
         INFER_FAIL(in, instance, ref, RANK_MISMATCH, (int)rank, (int)plan_out->n_axes);
-        return rank == 0 ? INFER_HINT(in, "its one element is x[()]") : false;
+        return rank == 0   ? INFER_HINT(in, "its one element is x[()]")
+               : rank == 1 ? INFER_HINT(in, "it has one axis: write a[i]")
+                           : INFER_HINT(in, "give at most %d indices, one per axis", (int)rank);
     case IR_INDEX_TOO_DEEP: break;
     }
     return INFER_FAIL(in, instance, ref, VIEW_RANK, IR_MAX_RANK);
@@ -186,6 +189,15 @@ view_check_stored(struct infer *in, struct ir_instance *instance, ir_ref ref, ir
         return INFER_HINT(in, "take a part with as many axes, as in b[0]");
     }
     INFER_FAIL(in, instance, ref, CANNOT_STORE, infer_text(in, value), ir_scalar_row(dtype)->name);
+    const struct ir_const_info *object = infer_object(in, value);
+    if (object && object->kind == IR_C_NONE)
+        return INFER_HINT(in, "store a number; a function without a return gives None");
+    if (object && object->kind == IR_C_STR)
+        return INFER_HINT(in, "a kernel computes with numbers: make texts on the host");
+    if (object && object->kind == IR_C_FUNC)
+        return INFER_HINT(in, "store what it returns: call it");
+    if (ir_type_info(in->module, value)->kind == IR_KIND_ARRAY && rank == 0)
+        return INFER_HINT(in, "store an element: give one index per axis");
     return rank == 0 ? INFER_HINT(in, "store a number: an element, a part of the tuple")
                      : INFER_HINT(in, "store a number, or an array of the same shape");
 }

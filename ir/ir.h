@@ -168,6 +168,15 @@ const char *ir_path_at(size_t i);
 enum ir_intrin ir_intrin_by_path(const char *path);
 /* Whether some intrinsic or number lies below this path ("gpu.threadIdx"). */
 bool ir_intrin_is_prefix(const char *path);
+/* The candidate that differs from a name in the fewest letters. */
+#define IR_SUGGEST_LEN 24 /* longer names are never close */
+struct ir_suggest {
+    const char *name;
+    char best[IR_SUGGEST_LEN + 1]; /* "": none is near */
+    unsigned least;                /* its distance */
+};
+void ir_suggest_init(struct ir_suggest *suggest, const char *name);
+void ir_suggest_try(struct ir_suggest *suggest, const char *candidate);
 /* What to write instead of `space`.`name`, which does not exist; false: nothing comes to mind. */
 bool ir_suggest_name(const char *space, const char *name, char *out, size_t out_B);
 bool ir_number_by_path(const char *path, double *value_out);

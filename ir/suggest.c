@@ -11,7 +11,7 @@
 
 #include "ir/ir.h"
 
-#define SUGGEST_LEN 24 /* longer names are never close */
+#define SUGGEST_LEN IR_SUGGEST_LEN
 #define SUGGEST_LIST 12
 
 static unsigned
@@ -51,17 +51,19 @@ suggest_child(const char *path, const char *space, char child[SUGGEST_LEN + 1])
     return true;
 }
 
-struct suggest {
-    const char *name;
-    char best[SUGGEST_LEN + 1];
-    unsigned least; /* its distance */
-};
-
-static void
-suggest_try(struct suggest *s, const char *candidate)
+void
+ir_suggest_init(struct ir_suggest *s, const char *name)
 {
+    *s = (struct ir_suggest){.name = name, .least = strlen(name) < 4 ? 2 : 3};
+}
+
+void
+ir_suggest_try(struct ir_suggest *s, const char *candidate)
+{
+    if (strlen(candidate) > SUGGEST_LEN || strlen(s->name) > SUGGEST_LEN)
+        return;
     unsigned distance = suggest_distance(s->name, candidate);
-    if (distance >= s->least || strlen(candidate) > SUGGEST_LEN)
+    if (distance >= s->least || distance >= strlen(candidate))
         return;
     s->least = distance;
     memcpy(s->best, candidate, strlen(candidate) + 1);
@@ -101,7 +103,8 @@ suggest_numpy(const char *name)
 bool
 ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
 {
-    struct suggest s = {.name = name, .least = strlen(name) < 4 ? 2 : 3};
+    struct ir_suggest s;
+    ir_suggest_init(&s, name);
     char child[SUGGEST_LEN + 1], last[SUGGEST_LEN + 1] = "";
     unsigned n = 0;
     size_t len = (size_t)snprintf(out, out_B, "in kernels %s has", space);
@@ -109,13 +112,13 @@ ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
         if (!suggest_child(ir_path_at(i), space, child) || strcmp(child, last) == 0)
             continue;
         memcpy(last, child, sizeof last);
-        suggest_try(&s, child);
+        ir_suggest_try(&s, child);
         if (n++ < SUGGEST_LIST && len < out_B)
             len += (size_t)snprintf(out + len, out_B - len, " %s", child);
     }
     for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR && !strcmp(space, "gpu");
          scalar++)
-        suggest_try(&s, ir_scalar_row(scalar)->name);
+        ir_suggest_try(&s, ir_scalar_row(scalar)->name);
     bool is_numpy = strcmp(space, "numpy") == 0;
     const char *instead = is_numpy ? suggest_numpy(name) : NULL;
     if (instead)

@@ -25,6 +25,21 @@ bind_fail_count(struct pm_kernel *kernel, const struct pm_reading *reading, Py_s
 }
 
 static bool
+bind_fail_keyword(struct pm_kernel *kernel, const struct ir_func *func, const char *name)
+{
+    char reason[80];
+    struct ir_suggest suggest;
+    ir_suggest_init(&suggest, name);
+    for (uint32_t i = func->n_posonly; i < func->n_params; i++)
+        ir_suggest_try(&suggest, func->params[i].name);
+    PyOS_snprintf(reason, sizeof reason,
+                  suggest.best[0] ? "there is no such parameter; did you mean '%s'?"
+                                  : "there is no such parameter",
+                  suggest.best);
+    return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8, reason);
+}
+
+static bool
 bind_keyword(struct pm_kernel *kernel, struct pm_reading *reading, const char *name,
              int32_t position, int32_t *shape)
 {
@@ -37,8 +52,7 @@ bind_keyword(struct pm_kernel *kernel, struct pm_reading *reading, const char *n
         shape[i] = position;
         return true;
     }
-    return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8,
-                   "there is no such parameter");
+    return bind_fail_keyword(kernel, func, name);
 }
 
 static bool

@@ -114,11 +114,7 @@ def _options(others: dict[str, Any]) -> dict[str, int]:
             level = 3 if value is True else 0 if value is False else value
             options |= _opt_level(level)
         elif name not in NUMBA_IGNORED:
-            raise _fail(
-                name,
-                "is not known; there are signature, check, debug, lineinfo, fastmath, fma, float, "
-                "ftz, prec_div, prec_sqrt, max_registers, launch_bounds, opt_level and cache",
-            )
+            raise _fail(name, _unknown(name))
     return options
 
 
@@ -129,6 +125,16 @@ def _single(value: Any) -> int:
     if name not in ("float", "float32", "float64"):
         raise _fail("float", f"must be gpu.float32 or gpu.float64, not {name}")
     return int(name == "float32")
+
+
+def _unknown(name: str) -> str:
+    """What to say of an option that is none: the nearest one, and all."""
+    import difflib  # here alone: it is slow to import
+
+    names = list(jit.__kwdefaults__ or ())
+    near = difflib.get_close_matches(name, names, 1)
+    instead = f"did you mean {near[0]}? There" if near else "there"
+    return f"is not known; {instead} are {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _opt_level(value: Any) -> dict[str, int]:

@@ -218,7 +218,7 @@ test_recursion_needs_nothing_more(void **state)
         "  ret %4\n}\n"
         "func @1 \"f\" (\"n\") {\n"
         "b0:\n  %1 = param 0\n  %5 = const @1\n  %8 = call %5, %1 !7:1-2\n  ret %8\n}\n",
-        "int", SP_E_NEVER_RETURNS, "the recursion of 'f' never reaches a value", 2);
+        "int", SP_E_NEVER_RETURNS, "the recursion of 'f' never ends", 2);
 }
 
 static void

@@ -114,7 +114,7 @@ def numpy_array(x):
 
 # kernel(float32[:])
 def function_in_c(x):
-    x[0] = random.random()  # error: HOST_OBJECT functions that are written in Python
+    x[0] = random.random()  # error: HOST_OBJECT make random numbers on the host
 
 
 # kernel(float32[:])

@@ -144,7 +144,14 @@ def test_unknown_architectures(arch):
         add.ptx("int, float32[:]", arch=arch)
 
 
+def test_a_keyword_that_is_no_parameter():
+    with expect(TypeError, "CALL_ARGUMENT", "there is no such parameter; did you mean 'count'?"):
+        gpu.jit(lambda count: None)[1, 32](cuont=3)
+
+
 def test_unknown_options():
+    with pytest.raises(ValueError, match="did you mean lineinfo"):
+        gpu.jit(line_info=True)
     with pytest.raises(ValueError, match="'fasttmath'"):
         gpu.jit(fasttmath=True)(lambda x: None)
     with pytest.raises(ValueError, match="opt_level"):

@@ -5,7 +5,8 @@
         x[n, 0] = 1  # error: RANK_MISMATCH 1-dimensional array is indexed with 2
 
 The signature stands above the function, the expected error on the line that causes it: its code and
-a part of its text. The whole text must show that line with a caret below.
+a part of its text. The whole text must show that line with a caret below. With `# hint: ...` below the
+signature, the expected text is the whole message, and this is what it says to write instead.
 """
 
 import functools
@@ -17,7 +18,9 @@ from typing import Any
 import gpu
 import pytest
 
-KERNEL = re.compile(r"^# kernel\((.*)\)\n(?:@.*\n)*(?:async )?def (\w+)", re.MULTILINE)
+KERNEL = re.compile(
+    r"^# kernel\((.*)\)\n(?:# hint: (.*)\n)?(?:@.*\n)*(?:async )?def (\w+)", re.MULTILINE
+)
 EXPECTED = re.compile(r"# error: ([A-Z_]+) (.+)$")
 
 
@@ -37,8 +40,9 @@ def cases() -> list[Any]:
                 for number in range(first, last + 1)
                 if (match := EXPECTED.search(lines[number - 1]))
             ]
-            assert len(errors) == 1, f"{path.name}: {start[2]} expects {len(errors)} errors"
-            found.append(pytest.param(path, start[2], start[1], errors[0], id=start[2]))
+            assert len(errors) == 1, f"{path.name}: {start[3]} expects {len(errors)} errors"
+            signature, hint, name = start.groups()
+            found.append(pytest.param(path, name, signature, hint, errors[0], id=name))
     return found
 
 
@@ -51,8 +55,10 @@ def load(path: Path) -> Any:
     return module
 
 
-@pytest.mark.parametrize(("path", "name", "signature", "expected"), cases())
-def test_refused(path: Path, name: str, signature: str, expected: tuple[int, str, str]) -> None:
+@pytest.mark.parametrize(("path", "name", "signature", "hint", "expected"), cases())
+def test_refused(
+    path: Path, name: str, signature: str, hint: str | None, expected: tuple[int, str, str]
+) -> None:
     line, code, text = expected
     kernel = gpu.jit(getattr(load(path), name))
     with pytest.raises(gpu.Error) as caught:
@@ -62,6 +68,9 @@ def test_refused(path: Path, name: str, signature: str, expected: tuple[int, str
     assert (error.code, error.lineno, error.filename) == (code, line, str(path)), shown
     source = path.read_text().splitlines()[line - 1]
     assert text in shown.replace(source, "")
+    if hint is not None:
+        assert (shown.splitlines()[0], error.hint) == (text, hint)
+        assert f"\n  Hint: {hint}" in shown
     where = shown.splitlines().index("    " + source)
     if error.offset is None:
         return  # the whole function is meant

@@ -84,12 +84,12 @@ def store_of_more_axes(x, y):
 
 # kernel(float32[:], float32[:])
 def array_in_an_element(x, y):
-    x[0] = y  # error: CANNOT_STORE store a number
+    x[0] = y  # error: CANNOT_STORE store an element: give one index per axis
 
 
 # kernel(float32[:])
 def text_in_a_view(x):
-    x[1:3] = "no"  # error: CANNOT_STORE store a number, or an array of the same shape
+    x[1:3] = "no"  # error: CANNOT_STORE make texts on the host
 
 
 # kernel(float32[:], float32[:])
