@@ -255,6 +255,12 @@ test_joins(void **state)
     expect(JOIN("  %10 = const 1\n", "  %11 = const uint8(3)\n"), "int, bool", "  %20 phi: uint8");
     expect(JOIN("  %10 = const (1, 2)\n", "  %11 = const (1.5, 2)\n"), "int, bool",
            "  %20 phi: tuple(float, int)");
+    expect(JOIN("  %10 = const float16(1.0)\n", "  %11 = const 2\n"), "int, bool",
+           "  %20 phi: float16");
+    expect(JOIN("  %10 = const bfloat16(1.0)\n", "  %11 = const 2.5\n"), "int, bool",
+           "  %20 phi: bfloat16");
+    expect(JOIN("  %10 = const float16(1.0)\n", "  %11 = const bfloat16(2.0)\n"), "int, bool",
+           "  %20 phi: float32");
     expect_error(JOIN("  %10 = const (1, 2)\n", "  %11 = const 1.5\n"), "int, bool",
                  SP_E_CANNOT_MEET, "'v' is tuple(int, int) on one path and float on another", 7);
     expect_error(JOIN("  %10 = const None\n", "  %11 = const 1.5\n"), "int, bool", SP_E_CANNOT_MEET,
@@ -264,6 +270,27 @@ test_joins(void **state)
     expect_error(JOIN("  %10 = undef \"v\"\n", "  %11 = undef \"v\"\n"), "int, bool",
                  SP_E_UNDEFINED_VARIABLE, "variable 'v' is used before it has a value", 7);
     expect(JOIN("  %10 = undef \"v\"\n", "  %11 = const 1\n"), "int, bool", "  %20 phi: int");
+}
+
+/* The types that meet are a set: any order and any grouping has the same result. */
+static void
+test_joins_of_three(void **state)
+{
+    (void)state;
+    struct sp_arena arena;
+    sp_arena_init(&arena);
+    struct ir_module *module = ir_module_new(&arena, IR_PHASE_PY);
+    for (ir_type a = IR_FIRST_SCALAR; a <= IR_LAST_SCALAR; a++)
+        for (ir_type b = IR_FIRST_SCALAR; b <= IR_LAST_SCALAR; b++) {
+            ir_type ab = ir_type_join(module, a, b);
+            assert_int_equal(ab, ir_type_join(module, b, a));
+            assert_int_equal(ab, ir_type_join(module, a, ab));
+            for (ir_type c = IR_FIRST_SCALAR; c <= IR_LAST_SCALAR; c++)
+                assert_int_equal(ir_type_join(module, ab, c),
+                                 ir_type_join(module, a, ir_type_join(module, b, c)));
+        }
+    ir_module_finish(module);
+    sp_arena_finish(&arena);
 }
 
 static void
@@ -413,6 +440,7 @@ main(void)
         cmocka_unit_test(test_recursion_needs_nothing_more),
         cmocka_unit_test(test_values_are_demanded_where_types_need_them),
         cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_joins_of_three),
         cmocka_unit_test(test_user_errors),
         cmocka_unit_test(test_read_only_arrays),
         cmocka_unit_test(test_argument_binding),

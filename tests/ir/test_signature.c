@@ -42,6 +42,8 @@ test_good(void **state)
     expect("int,float32 ,  float32[:]", "int, float32, float32[:]");
     expect("int, float32,", "int, float32");
     expect("float32[:,::1]", "float32[:, ::1]");
+    expect("f2, float16[:], bfloat16, bfloat16[::1]",
+           "float16, float16[:], bfloat16, bfloat16[::1]");
     expect("float32[ : , :: 1 ]", "float32[:, ::1]");
     expect("float32[::1, :]", "float32[::1, :]");
     expect("float64[::1]", "float64[::1]");
