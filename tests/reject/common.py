@@ -1,5 +1,7 @@
-"""The mistakes that people make most, each with everything that they are told: `says` and `hint`."""
+"""The mistakes that people make most, each with everything that they are told."""
 
+# The comment of a line stays on it.
+# fmt: off
 import math
 import random
 import time
@@ -61,17 +63,13 @@ def a_set(x):
 # kernel(float32[:])
 # hint: write a for loop that stores or sums up each value
 def a_comprehension(x):
-    x[0] = [v * 2 for v in x][
-        0
-    ]  # error: NYI_CONSTRUCT a list comprehension cannot be used in a kernel
+    x[0] = [v * 2 for v in x][0]  # error: NYI_CONSTRUCT a list comprehension cannot be used in a kernel
 
 
 # kernel(float32[:])
 # hint: write a for loop that sums up or compares each value
 def a_generator_expression(x):
-    x[0] = max(
-        v for v in x
-    )  # error: NYI_CONSTRUCT a generator expression cannot be used in a kernel
+    x[0] = max(v for v in x)  # error: NYI_CONSTRUCT a generator expression cannot be used in a kernel
 
 
 # kernel(float32[:])
@@ -127,17 +125,13 @@ def numpys_random_numbers(x):
 # kernel(float32[:])
 # hint: make random numbers on the host and pass an array
 def pythons_random_numbers(x):
-    x[0] = (
-        random.random()
-    )  # error: HOST_OBJECT 'random.random' of type 'builtin_function_or_method' lives on the host and cannot be used in a kernel
+    x[0] = random.random()  # error: HOST_OBJECT 'random.random' of type 'builtin_function_or_method' lives on the host and cannot be used in a kernel
 
 
 # kernel(float32[:])
 # hint: measure on the host, with gpu.synchronize() before each reading of the clock
 def the_clock(x):
-    x[0] = (
-        time.time()
-    )  # error: HOST_OBJECT 'time.time' of type 'builtin_function_or_method' lives on the host and cannot be used in a kernel
+    x[0] = time.time()  # error: HOST_OBJECT 'time.time' of type 'builtin_function_or_method' lives on the host and cannot be used in a kernel
 
 
 # kernel(float32[:, :])
@@ -167,9 +161,7 @@ def a_float_as_index(n, x):
 # kernel(float32[:])
 # hint: write gpu.threadIdx.x, gpu.threadIdx.y or gpu.threadIdx.z
 def a_namespace_as_index(x):
-    x[gpu.threadIdx] = (
-        1.0  # error: INDEX_TYPE an index must be an integer, not module gpu.threadIdx
-    )
+    x[gpu.threadIdx] = 1.0  # error: INDEX_TYPE an index must be an integer, not module gpu.threadIdx
 
 
 # kernel(float32[:])
@@ -270,9 +262,7 @@ def tuples_of_two_lengths(n, x):
         t = (1, 2)
     else:
         t = (1, 2, 3)
-    x[0] = t[
-        0
-    ]  # error: CANNOT_MEET 't' is tuple(int, int) on one path and tuple(int, int, int) on another
+    x[0] = t[0]  # error: CANNOT_MEET 't' is tuple(int, int) on one path and tuple(int, int, int) on another
 
 
 # kernel(float32[:])
@@ -416,25 +406,19 @@ def a_loop_over_a_number(n, x):
 # kernel(float32[:])
 # hint: make it a tuple, or an array that is passed to the kernel
 def a_global_list(x):
-    x[0] = numbers[
-        0
-    ]  # error: HOST_OBJECT 'numbers' of type 'list' lives on the host and cannot be used in a kernel
+    x[0] = numbers[0]  # error: HOST_OBJECT 'numbers' of type 'list' lives on the host and cannot be used in a kernel
 
 
 # kernel(float32[:])
 # hint: use tuples, or arrays that are passed to the kernel
 def a_global_dict(x):
-    x[0] = lookup[
-        "a"
-    ]  # error: HOST_OBJECT 'lookup' of type 'dict' lives on the host and cannot be used in a kernel
+    x[0] = lookup["a"]  # error: HOST_OBJECT 'lookup' of type 'dict' lives on the host and cannot be used in a kernel
 
 
 # kernel(float32[:])
 # hint: call a function and pass it the values it needs
 def a_method(x):
-    x[0] = model.predict(
-        x[0]
-    )  # error: NYI_CONSTRUCT the method 'predict' of 'Model' cannot be used in a kernel
+    x[0] = model.predict(x[0])  # error: NYI_CONSTRUCT the method 'predict' of 'Model' cannot be used in a kernel
 
 
 # kernel(float32[:])
