@@ -187,10 +187,23 @@ emit_func(struct cg_emit *e, uint32_t index)
     return true;
 }
 
+static bool
+emit_uses(const struct ir_module *core, ir_type type)
+{
+    for (uint32_t f = 0; f < core->funcs.len; f++) {
+        const struct ir_func *func = core->funcs.data[f];
+        for (ir_ref ref = 1; ref < func->insns.len; ref++)
+            if (ir_insn(func, ref)->type == type)
+                return true;
+    }
+    return false;
+}
+
 bool
 cg_emit(struct cg_emit *e)
 {
     uint32_t n = e->core->funcs.len;
+    e->has_f16 = emit_uses(e->core, IR_T_F16);
     emit_fill_types(e);
     cg_lineinfo_begin(e);
     e->funcs = SP_NEW_N(e->arena, struct cg_emit_func, n);

@@ -8,6 +8,8 @@
  *
  *     f64 to half   by way of f32 rounded to odd: an inexact f32 gets an odd last bit, so that it is
  *                   on the right side of every half and of the middle between two
+ *     bfloat16      widened by integers where a module has float16 too: LLVM would narrow a float16
+ *                   result's operands from bfloat16 to float16, whose range is smaller
  *     a * b + c     the product is exact in f64; of float16 so is every sum that comes near the
  *                   middle between two; of bfloat16 the sum is rounded to odd by its error */
 #include <string.h>
@@ -101,8 +103,8 @@ cg_half_widen(struct cg_emit *e, LLVMValueRef value, ir_type half)
     LLVMBuilderRef b = e->builder;
     if (half == IR_T_F16 && half_has_f16c(e))
         value = LLVMBuildBitCast(b, value, LLVMHalfTypeInContext(e->context), "");
-    else if (!cg_half_is_native(e, half)) {
-        LLVMValueRef bits = LLVMBuildZExt(b, value, e->types[IR_T_I32], "");
+    else if (!cg_half_is_native(e, half) || (half == IR_T_BF16 && e->has_f16)) {
+        LLVMValueRef bits = LLVMBuildZExt(b, half_as(e, value, IR_T_I16), e->types[IR_T_I32], "");
         if (half == IR_T_F16)
             return half_widen_f16(e, bits);
         return half_as(e, LLVMBuildShl(b, bits, cg_emit_i32(e, 16), ""), IR_T_F32);

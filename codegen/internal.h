@@ -78,6 +78,7 @@ struct cg_emit {
     const struct ir_module *core;
     struct artifact *artifact;
     struct cg_arch arch;
+    bool has_f16; /* `core` computes with float16 */
     uint16_t ptx; /* the lowest version that everything emitted so far needs */
 
     LLVMContextRef context;

@@ -373,3 +373,22 @@ def test_functions_of_halves(kind, exact):
     if not exact:  # so that the last place is the half's
         dtype = "float16" if kind == "float16" else pytest.importorskip("ml_dtypes").bfloat16
     agree(lines, len(lines) + 4, *columns, floats=dtype, ulps=0 if exact else 1)
+
+
+def test_float16_of_bfloat16():
+    """Their values meet in float32: a bfloat16 beyond float16's range is no infinity on the way."""
+    source = """def kernel(z, x, y, w):
+    i = gpu.grid(1)
+    z[0, i] *= y[i]
+    z[1, i] = x[i] * x[i] * y[i]
+    z[2, i] = y[i] / x[i]
+    w[0, i] = z[3, i] - y[i]
+    w[1, i] = y[i]
+    z[4, i] = y[i] + x[i] if x[i] < y[i] else y[i] - 65536
+    z[5, i] = max(y[i], z[5, i])
+"""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    y = np.array([65536, 1e38, -1e-30, 7e4, 0.5, np.inf, -70000], ml_dtypes.bfloat16)
+    x = np.array([1e-4, 1e-30, 1e20, -65536, 3, 0, 1], ml_dtypes.bfloat16)
+    z = np.full((6, 7), 0.125, "float16")
+    kit.agree(source, (z, x, y, np.zeros((2, 7), "float16")), block=7)
