@@ -220,6 +220,20 @@ build_store(struct build *b, uint32_t local)
 }
 
 static void
+build_delete(struct build *b, uint32_t local)
+{
+    const struct fe_local *l = &b->code->locals[local];
+    if (!sp_bits_has(&b->assigned, local)) {
+        build_err(b, SP_E_UNDEFINED_VARIABLE, "give it a value on every path that leads here",
+                  l->name);
+        return;
+    }
+    ir_const name = ir_const_str(b->module, l->name, strlen(l->name));
+    fe_ssa_write(&b->ssa, b->block, local, fe_ssa_undef(&b->ssa, name));
+    sp_bits_remove(&b->assigned, local);
+}
+
+static void
 build_variable(struct build *b, const struct fe_insn *insn)
 {
     uint32_t n = insn->arg;
@@ -264,6 +278,30 @@ build_operation(struct build *b, enum ir_op op, uint32_t imm, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         args[i] = build_device(b, args[i]);
     build_push(b, build_add(b, op, imm, n, args));
+}
+
+/* tuple(value) */
+static ir_ref
+build_tuple_of(struct build *b, ir_ref value)
+{
+    if (b->failed)
+        return 0;
+    ir_const tuple = ir_const_simple(b->module, IR_C_INTRIN, IR_INTRIN_TUPLE_);
+    ir_ref args[] = {build_const(b, tuple), build_device(b, value)};
+    return build_add(b, IR_CALL, 0, 2, args);
+}
+
+/* A list that is on its way to a tuple, as in (*a, 1), grows by concatenation. */
+static void
+build_list_grow(struct build *b, uint32_t n, bool join)
+{
+    ir_ref more = build_pop(b), list = build_peek(b, n);
+    if (b->failed)
+        return;
+    more = join ? build_tuple_of(b, more) : build_add(b, IR_TUPLE, 0, 1, &more);
+    ir_ref sum = build_add(b, IR_BIN, IR_BIN_ADD, 2, (ir_ref[]){list, more});
+    if (!b->failed)
+        fe_ssa_write(&b->ssa, b->block, build_slot(b, b->depth - n), sum);
 }
 
 static void
@@ -442,6 +480,7 @@ build_insn(struct build *b, const struct fe_insn *insn)
     case FE_OP_LOAD_CELL:
     case FE_OP_STORE_CELL:
     case FE_OP_CELL: build_variable(b, insn); return;
+    case FE_OP_DEL: build_delete(b, n); return;
     case FE_OP_CONST: build_constant(b, &b->code->consts[n]); return;
     case FE_OP_INT: build_push(b, build_const(b, ir_const_int(b->module, n))); return;
     case FE_OP_COMMON: build_push(b, build_common(b, (enum fe_common)n)); return;
@@ -488,6 +527,14 @@ build_insn(struct build *b, const struct fe_insn *insn)
         /* fallthrough */
     case FE_OP_FORMAT: build_operation(b, IR_TEXT, IR_TEXT_FORMAT, 2); return;
     case FE_OP_JOIN: build_operation(b, IR_TEXT, IR_TEXT_JOIN, n); return;
+    case FE_OP_LIST: {
+        ir_ref *args = build_pop_n(b, n);
+        build_push(b, build_add(b, IR_LIST, 0, n, args));
+        return;
+    }
+    case FE_OP_LIST_ADD:
+    case FE_OP_LIST_JOIN: build_list_grow(b, n, insn->op == FE_OP_LIST_JOIN); return;
+    case FE_OP_LIST_TUPLE: build_push(b, build_tuple_of(b, build_pop(b))); return;
     case FE_OP_SLICE: build_slice(b, n); return;
     case FE_OP_UNPACK: build_unpack(b, IR_UNPACK, n, n); return;
     case FE_OP_UNPACK_EX: build_unpack(b, IR_UNPACK_EX, n, (n & 255) + 1 + (n >> 8)); return;

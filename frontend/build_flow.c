@@ -10,9 +10,9 @@
  * Where the body can be entered from elsewhere too, the two stand in a block of their own on the
  * edge. The way out carries a dummy on top, as CPython's own accounting has it (pyop.def).
  *
- * May a local have a value? Forward, union at joins, repeated until nothing changes: assignments are
- * never undone (`del` is not supported). A load of a local that cannot have one is an error with its
- * name; one that may lack it on some paths reads an `undef` through a phi, and is marked `bound`. */
+ * May a local have a value? Forward, union at joins, repeated until nothing changes; `del` takes it
+ * away. A load of a local that cannot have one is an error with its name; one that may lack it on
+ * some paths reads an `undef` through a phi, and is marked `bound`. */
 #include "frontend/build.h"
 
 #include <assert.h>
@@ -69,14 +69,22 @@ build_fill_assigned(struct build *b)
     uint32_t n = b->cfg->n, n_words = (b->code->n_locals + 63) / 64;
     b->assigned_in = SP_NEW_N(b->arena, struct sp_bits, n);
     struct sp_bits *assigned_out = SP_NEW_N(b->arena, struct sp_bits, n);
+    struct sp_bits *deleted = SP_NEW_N(b->arena, struct sp_bits, n);
     for (uint32_t i = 0; i < n; i++) {
         sp_bits_init(&b->assigned_in[i], b->arena, b->code->n_locals);
         sp_bits_init(&assigned_out[i], b->arena, b->code->n_locals);
+        sp_bits_init(&deleted[i], b->arena, b->code->n_locals);
         const struct fe_block *block = &b->cfg->blocks[i];
         for (uint32_t k = block->first; k <= block->last; k++) {
-            uint32_t local = flow_assigned_local(b, &b->insns->data[k]);
-            if (local < b->code->n_locals)
+            const struct fe_insn *insn = &b->insns->data[k];
+            uint32_t local = flow_assigned_local(b, insn);
+            if (local < b->code->n_locals) {
                 sp_bits_add(&assigned_out[i], local);
+                sp_bits_remove(&deleted[i], local);
+            } else if (insn->op == FE_OP_DEL) {
+                sp_bits_remove(&assigned_out[i], insn->arg);
+                sp_bits_add(&deleted[i], insn->arg);
+            }
         }
     }
     uint32_t n_given = b->func->n_params + b->func->has_varargs + b->func->has_varkw;
@@ -87,7 +95,7 @@ build_fill_assigned(struct build *b)
         for (uint32_t i = 0; i < n; i++) {
             const struct fe_block *block = &b->cfg->blocks[i];
             for (uint32_t w = 0; w < n_words; w++)
-                assigned_out[i].words[w] |= b->assigned_in[i].words[w];
+                assigned_out[i].words[w] |= b->assigned_in[i].words[w] & ~deleted[i].words[w];
             for (uint32_t k = 0; k < block->n_succ; k++)
                 for (uint32_t w = 0; w < n_words; w++) {
                     uint64_t *to = &b->assigned_in[block->succ[k]].words[w];

@@ -7,8 +7,8 @@
  * opcode are its inline caches (so no table of their sizes is needed), one opcode gives up to three
  * operations. Jumps count code units from the next opcode; a target may be a prefix, which stands
  * for its opcode. A second pass turns targets into instruction numbers, a third gives constructs the
- * name that a user knows them by, looking at what the code does next: BUILD_LIST is a list, a
- * comprehension or the first step of f(*x).
+ * name that a user knows them by, looking at what the code does next: BUILD_MAP is a dict, a
+ * comprehension or the first step of f(**x).
  *
  * Opcode sequences are never matched for meaning, only for words: patch releases reorder them. The
  * exception table is read for one purpose, to see whether the program has a `try`; handlers of
@@ -91,7 +91,9 @@ decode_check_operand(struct decode *d, const struct fe_insn *insn)
         if (arg > FE_MAX_STACK)
             return fe_bad_code(code, unit, d->diag, "%s of %u values", decode_name(code, unit),
                                arg);
-        if ((insn->op == FE_OP_COPY || insn->op == FE_OP_SWAP) && arg == 0)
+        if ((insn->op == FE_OP_COPY || insn->op == FE_OP_SWAP || insn->op == FE_OP_LIST_ADD ||
+             insn->op == FE_OP_LIST_JOIN) &&
+            arg == 0)
             return fe_bad_code(code, unit, d->diag, "%s 0", decode_name(code, unit));
         if (insn->op == FE_OP_SLICE && arg != 2 && arg != 3)
             return fe_bad_code(code, unit, d->diag, "BUILD_SLICE %u", arg);
@@ -197,9 +199,10 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
     case FE_RULE_INTRINSIC_1:
         if (arg == 5)
             return decode_put(d, unit, FE_OP_UN, IR_UN_POS);
+        if (arg == 6)
+            return decode_put(d, unit, FE_OP_LIST_TUPLE, 0);
         return decode_put(d, unit, FE_OP_BAD,
-                          arg == 6   ? FE_CONSTRUCT_STAR
-                          : arg == 4 ? FE_CONSTRUCT_ASYNC
+                          arg == 4   ? FE_CONSTRUCT_ASYNC
                           : arg == 3 ? FE_CONSTRUCT_YIELD
                           : arg == 2 ? FE_CONSTRUCT_IMPORT
                           : arg == 1 ? FE_CONSTRUCT_SCOPE
@@ -218,7 +221,6 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
     case FE_RULE_RETURN_CONST:
         return decode_put(d, unit, FE_OP_CONST, arg) && decode_put(d, unit, op, 0);
     case FE_RULE_COMPREHENSION: return decode_put(d, unit, op, FE_CONSTRUCT_LIST_COMP);
-    case FE_RULE_LIST: return decode_put(d, unit, op, FE_CONSTRUCT_LIST);
     case FE_RULE_FUNCTION:
     case FE_RULE_MAP: return decode_put(d, unit, op, arg);
     }
@@ -338,26 +340,6 @@ decode_ends_expression(const struct fe_insn *insn)
            fe_op_row(insn->op)->operand == FE_OPERAND_TARGET;
 }
 
-/* BUILD_LIST: a list, f(*x), or a tuple or call too long for CPython to lay out on its stack. */
-static uint32_t
-decode_list(const struct decode *d, uint32_t i)
-{
-    uint32_t end = d->out.len - i > DECODE_WINDOW ? i + DECODE_WINDOW : d->out.len;
-    bool extended = false;
-    for (uint32_t k = i + 1; k < end; k++) {
-        const struct fe_insn *later = &d->out.data[k];
-        if (later->op == FE_OP_BAD && later->arg == FE_CONSTRUCT_STAR)
-            return extended ? FE_CONSTRUCT_STAR : FE_CONSTRUCT_MANY;
-        extended |= decode_is(d, k, "LIST_EXTEND");
-        if (later->op == FE_OP_BAD && !decode_is(d, k, "LIST_EXTEND") &&
-            !decode_is(d, k, "LIST_APPEND"))
-            break;
-        if (decode_ends_expression(later))
-            break;
-    }
-    return FE_CONSTRUCT_LIST;
-}
-
 /* BUILD_MAP: a dict, f(**x), or a call with many names. */
 static uint32_t
 decode_map(const struct decode *d, uint32_t i)
@@ -408,7 +390,6 @@ decode_construct(const struct decode *d, uint32_t i)
                                                  : FE_CONSTRUCT_FUNCTION;
         }
         return FE_CONSTRUCT_FUNCTION;
-    case FE_RULE_LIST: return decode_list(d, i);
     case FE_RULE_MAP: return decode_map(d, i);
     default: return insn->arg;
     }

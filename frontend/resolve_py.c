@@ -141,28 +141,22 @@ global_builtin_hint(const char *name)
         {"print", "write values to an array and print them on the host"},
         {"input", "read on the host and pass the values as arguments"},
         {"open", "read and write files on the host, pass arrays"},
-        {"enumerate", "write for i in range(len(x)) and index with i"},
-        {"zip", "write for i in range(len(x)) and index with i"},
-        {"reversed", "write for i in range(len(x) - 1, -1, -1) and index with i"},
-        {"sum", "write a loop that adds"},
         {"any", "write a loop with a break"},
         {"all", "write a loop with a break"},
         {"sorted", "sort on the host, or write the loops"},
         {"map", "write a for loop"},
         {"filter", "write a for loop with an if"},
-        {"divmod", "write a // b, a % b"},
-        {"isinstance", "types are known when a kernel is compiled: write a kernel for each"},
         {"type", "types are known when a kernel is compiled: write a kernel for each"},
         {"list", "use a tuple, or an array that is passed to the kernel"},
         {"dict", "use tuples, or arrays that are passed to the kernel"},
-        {"tuple", "write the elements: (a, b)"},
         {"str", "write numbers to an array and make texts of them on the host"},
         {"complex", "compute with the real and the imaginary part"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (strcmp(name, hints[i][0]) == 0)
             return hints[i][1];
-    return "kernels have abs bool float int len max min pow range round";
+    return "kernels have abs bool divmod enumerate float int isinstance len max min pow range "
+           "reversed round sum tuple zip";
 }
 
 /* A builtin that kernels do not have is an error by its name, not as an object of the host. */

@@ -125,6 +125,24 @@ const_numpy_class(PyObject *numpy, const char *name)
     return found && PyType_Check(found) ? found : NULL;
 }
 
+/* numpy.integer and the like, which are no types of values but what isinstance asks for. */
+static bool
+const_numpy_family(struct fe_reader *reader, PyObject *numpy, PyObject *object, ir_const *out)
+{
+    PyObject *name = PyType_GetName((PyTypeObject *)object);
+    const char *text = py_text(reader->arena, name);
+    PyErr_Clear();
+    Py_XDECREF(name);
+    if (!text || const_numpy_class(numpy, text) != object)
+        return false;
+    const char *path = sp_arena_printf(reader->arena, "numpy.%s", text);
+    enum ir_intrin id = ir_intrin_by_path(path);
+    if (id == IR_INTRIN_NONE || ir_intrin_row(id)->rule != IR_RULE_NONE)
+        return false;
+    *out = ir_const_simple(reader->module, IR_C_INTRIN, id);
+    return true;
+}
+
 static bool
 const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
 {
@@ -139,6 +157,8 @@ const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
         PyType_Check(object) && PyType_IsSubtype((PyTypeObject *)object, (PyTypeObject *)generic);
     if (!is_class && !PyObject_TypeCheck(object, (PyTypeObject *)dtype))
         return false;
+    if (is_class && const_numpy_family(reader, numpy, object, out))
+        return true;
     ir_type scalar = const_numpy_scalar(numpy, object);
     if (scalar == IR_T_NONE)
         return false;

@@ -28,7 +28,6 @@ enum fe_rule {
     FE_RULE_ITER_PAIR,
     FE_RULE_RETURN_CONST,
     FE_RULE_FUNCTION,
-    FE_RULE_LIST,
     FE_RULE_MAP,
     FE_RULE_FORMAT,
     FE_RULE_NYI

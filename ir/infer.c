@@ -133,10 +133,26 @@ infer_chain(const struct infer *in, const struct ir_func *func, const struct ir_
     uint32_t n = 0;
     for (const struct ir_caller *at = caller; at;) {
         const struct ir_instance *instance = in->typed->instances.data[at->instance];
-        n += instance->func == func;
+        n += instance->func->index == func->index;
         at = instance->callers.len && instance->index ? &instance->callers.data[0] : NULL;
     }
     return n;
+}
+
+/* Nothing is known of the instance yet, and its entry is to be looked at. */
+static void
+infer_start(struct infer *in, struct ir_instance *instance, const struct ir_flow *flow)
+{
+    struct sp_arena *arena = in->ctx->arena;
+    const struct ir_func *func = instance->func;
+    instance->flow = flow;
+    instance->cells = SP_NEW_N(arena, struct ir_cell, func->insns.len);
+    instance->callees = SP_NEW_N(arena, uint32_t, func->insns.len);
+    instance->operators = SP_NEW_N(arena, uint16_t, func->insns.len);
+    sp_bits_init(&instance->live_blocks, arena, func->blocks.len);
+    sp_bits_init(&instance->live_edges, arena, 2 * func->blocks.len);
+    sp_bits_init(&in->queued.data[instance->index], arena, func->insns.len);
+    infer_open_block(in, instance, 0);
 }
 
 struct ir_instance *
@@ -158,22 +174,20 @@ infer_instance(struct infer *in, const struct ir_func *func, const struct ir_cel
     struct ir_instance *instance = SP_NEW(arena, struct ir_instance);
     instance->index = in->typed->instances.len;
     instance->func = func;
-    instance->flow = flow;
     instance->args = key;
-    instance->cells = SP_NEW_N(arena, struct ir_cell, func->insns.len);
-    instance->callees = SP_NEW_N(arena, uint32_t, func->insns.len);
-    instance->operators = SP_NEW_N(arena, uint16_t, func->insns.len);
-    sp_bits_init(&instance->live_blocks, arena, func->blocks.len);
-    sp_bits_init(&instance->live_edges, arena, 2 * func->blocks.len);
     *slot = instance->index + 1;
     sp_vec_push(arena, &in->typed->instances, instance);
-    struct sp_bits queued;
-    sp_bits_init(&queued, arena, func->insns.len);
-    sp_vec_push(arena, &in->queued, queued);
+    sp_vec_push(arena, &in->queued, (struct sp_bits){0});
     if (caller)
         sp_vec_push(arena, &instance->callers, *caller);
-    infer_open_block(in, instance, 0);
+    infer_start(in, instance, flow);
     return instance;
+}
+
+void
+infer_restart(struct infer *in, struct ir_instance *instance)
+{
+    infer_start(in, instance, infer_flow_new(in->ctx->arena, instance->func));
 }
 
 bool
@@ -186,7 +200,8 @@ infer_demand(struct infer *in, struct ir_instance *instance, ir_ref ref)
         return true;
     for (uint32_t i = 0; i < in->typed->instances.len; i++) {
         struct ir_instance *other = in->typed->instances.data[i];
-        for (uint32_t k = 0; other->func == instance->func && k < other->callers.len; k++)
+        for (uint32_t k = 0; other->func->index == instance->func->index && k < other->callers.len;
+             k++)
             infer_queue(in, in->typed->instances.data[other->callers.data[k].instance],
                         other->callers.data[k].insn);
     }
@@ -252,6 +267,21 @@ infer_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
                     instance->callers.data[i].insn);
 }
 
+/* What takes elements out of the tuple that `ref` makes: an element may lose its constant while the
+ * tuple, which has none, stays what it is. */
+static void
+infer_queue_parts(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_flow *flow = instance->flow;
+    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1]; i++) {
+        ir_ref user = flow->users[i];
+        if (ir_insn(instance->func, user)->op == IR_UNPACK)
+            infer_queue_users(in, instance, user);
+        else
+            infer_queue(in, instance, user);
+    }
+}
+
 static void
 infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
@@ -266,9 +296,13 @@ infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
         if (!infer_rule(in, instance, ref, &cell))
             cell = (struct ir_cell){0};
     }
+    if (insn->op == IR_TUPLE || insn->op == IR_LIST || insn->op == IR_VALUE)
+        infer_queue_parts(in, instance, ref);
     if (!infer_rise(in, &instance->cells[ref], cell))
         return;
     infer_queue_users(in, instance, ref);
+    if (insn->op == IR_PHI)
+        infer_want_unrolled(in, instance, ref);
 }
 
 /* Nothing is left to do, so a value without a type has none: phis that read one lose their constants.
@@ -419,7 +453,7 @@ infer_run(struct infer *in)
     infer_instance(in, kernel, args, NULL);
     do
         infer_drain(in);
-    while (infer_ask_all(in) || infer_drop_undefined(in));
+    while (infer_ask_all(in) || infer_unroll_all(in) || infer_drop_undefined(in));
     infer_fill_slots(in);
     in->reporting = true;
     return infer_report(in);

@@ -38,6 +38,7 @@ struct ir_instance {
     struct sp_bits live_blocks;
     struct sp_bits live_edges; /* 2 * block + successor */
     SP_VEC(struct ir_caller) callers; /* [0]: the call that made the instance */
+    struct sp_bits unrolled; /* iterators that go over the elements of a tuple one by one */
     bool live; /* reachable from the kernel at the end */
 };
 
@@ -205,6 +206,13 @@ ir_type ir_cmp_type(ir_type a, ir_type b);
 ir_type ir_func_type(enum ir_numfunc op, ir_type a);
 enum ir_conversion ir_conversion(ir_type from, ir_type to);
 ir_type ir_math_type(uint32_t n, const ir_type *args);
+/* The length of a range that is the constant tuple (start, stop, step), modulo 2**64. */
+uint64_t ir_range_length(const struct ir_module *module, ir_const range);
+/* The type of an iterator's state after this one. */
+ir_type ir_iter_next(struct ir_module *module, ir_type iter);
+/* Which of a tuple's n elements a constant slice takes; false: its bounds are no integers. */
+bool ir_slice_of(const struct ir_module *module, ir_const slice, uint32_t n, int64_t *start_out,
+                 int64_t *step_out, uint32_t *count_out);
 /* The type where variables of these types meet (numbers.md, Joins); also tuples, arrays, objects. */
 ir_type ir_type_join(struct ir_module *module, ir_type a, ir_type b);
 /* What reading an element of an array of this dtype gives. */

@@ -263,6 +263,20 @@ call_function(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_typ
     return true;
 }
 
+/* int(), gpu.float32() */
+static ir_const
+infer_zero(struct ir_module *module, ir_type type)
+{
+    switch (type) {
+    case IR_T_BOOL: return ir_const_bool(module, false);
+    case IR_T_INT: return ir_const_int(module, 0);
+    case IR_T_FLOAT: return ir_const_float(module, 0);
+    default:
+        return ir_const_intern(
+            module, &(struct ir_const_info){.kind = IR_C_TYPED, .scalar = (uint8_t)type});
+    }
+}
+
 bool
 infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type to,
                 struct ir_cell *out)
@@ -272,8 +286,12 @@ infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
     if (insn->imm)
         return INFER_FAIL(in, instance, ref, ARGUMENT_NAME, name,
                           infer_name(in, ir_const_info(in->module, insn->imm)->elems[0]));
+    if (insn->n_args == 1) {
+        *out = infer_constant(in, infer_zero(in->module, to));
+        return true;
+    }
     if (insn->n_args != 2)
-        return INFER_FAIL(in, instance, ref, ARGUMENT_COUNT, name, "1 argument",
+        return INFER_FAIL(in, instance, ref, ARGUMENT_COUNT, name, "0 to 1 arguments",
                           (int)insn->n_args - 1);
     struct ir_cell a = infer_operand(instance, ref, 1);
     if (!infer_known(a.type))
@@ -302,8 +320,10 @@ call_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
     const struct ir_const_info *object = infer_object(in, type);
     if (object && object->kind == IR_C_HOST) {
         INFER_FAIL(in, instance, ref, HOST_OBJECT, "an object", object->type_name);
-        return INFER_HINT(in, "a kernel can call Python functions, gpu.*, math.*, and the builtins "
-                              "abs bool float int len max min pow range round");
+        return INFER_HINT(in,
+                          "a kernel can call Python functions, gpu.*, math.*, and the builtins "
+                          "abs bool divmod enumerate float int isinstance len max min pow range "
+                          "reversed round sum tuple zip");
     }
     INFER_FAIL(in, instance, ref, NOT_CALLABLE, infer_text(in, type));
     return ir_type_is_scalar(type)

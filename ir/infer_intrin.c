@@ -30,7 +30,7 @@ infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool
     return *wait_out ? false : CALL_ERROR(call, NEEDS_CONSTANT, what);
 }
 
-static bool
+bool
 intrin_numbers(struct intrin_call *call)
 {
     for (uint32_t i = 0; i < call->n; i++)
@@ -39,7 +39,7 @@ intrin_numbers(struct intrin_call *call)
     return true;
 }
 
-static bool
+bool
 intrin_integers(struct intrin_call *call)
 {
     for (uint32_t i = 0; i < call->n; i++)
@@ -178,75 +178,6 @@ intrin_abs(struct intrin_call *call, struct ir_cell *out)
     return true;
 }
 
-/* min and max of two or more numbers, or of one tuple of them. */
-static bool
-intrin_minmax(struct intrin_call *call, struct ir_cell *out)
-{
-    struct infer *in = call->in;
-    struct ir_type_info first = *ir_type_info(in->module, call->args[0].type);
-    bool tuple = call->n == 1 && first.kind == IR_KIND_TUPLE && first.n_elems > 0;
-    uint32_t n = tuple ? first.n_elems : call->n;
-    if (!tuple && call->n == 1)
-        return infer_bad_argument(call, 0, NULL);
-    ir_type type = IR_T_NONE;
-    for (uint32_t i = 0; i < n; i++) {
-        ir_type arg = tuple ? first.elems[i] : call->args[i].type;
-        if (!ir_type_is_scalar(arg))
-            return infer_bad_argument(call, tuple ? 0 : i, NULL);
-        type = ir_type_join(in->module, type, arg);
-    }
-    if (type == IR_T_MIXED) {
-        CALL_ERROR(call, MIXED_SIGNS, infer_text(in, call->args[0].type),
-                   infer_text(in, call->args[call->n - 1].type));
-        return CALL_HINT(call, "cast one argument, for example gpu.int64(...)");
-    }
-    *out = infer_typed(type);
-    return true;
-}
-
-/* Whether `ref` is gridsize(...), blockDim or gridDim. */
-static bool
-intrin_is_grid_size(const struct intrin_call *call, ir_ref ref)
-{
-    const struct ir_func *func = call->instance->func;
-    if (ir_insn(func, ref)->op == IR_CALL) {
-        const struct ir_const_info *callee =
-            infer_object(call->in, infer_operand(call->instance, ref, 0).type);
-        return callee && callee->kind == IR_C_INTRIN && callee->u == IR_INTRIN_GRIDSIZE;
-    }
-    if (ir_insn(func, ref)->op != IR_CONST)
-        return false;
-    const struct ir_const_info *info = ir_const_info(call->in->module, ir_insn(func, ref)->imm);
-    return info->kind == IR_C_INTRIN && info->u >= IR_INTRIN_NTID_X &&
-           info->u <= IR_INTRIN_NCTAID_Z;
-}
-
-/* 1, -1, or 0 if the sign of a step is not known. Sizes of the grid are positive. */
-static int8_t
-intrin_step_sign(const struct intrin_call *call)
-{
-    if (call->n < 3)
-        return 1;
-    struct ir_cell step = call->args[2];
-    if (step.constant) {
-        const struct ir_const_info *info = ir_const_info(call->in->module, step.constant);
-        if (info->kind == IR_C_INT || info->kind == IR_C_BOOL)
-            return info->i > 0 ? 1 : info->i < 0 ? -1 : 0;
-    }
-    return intrin_is_grid_size(call, ir_arg(call->instance->func, call->ref, 3));
-}
-
-static bool
-intrin_range(struct intrin_call *call, struct ir_cell *out)
-{
-    if (!intrin_integers(call))
-        return false;
-    *out = infer_typed(ir_type_intern(
-        call->in->module,
-        &(struct ir_type_info){.kind = IR_KIND_RANGE, .step_sign = intrin_step_sign(call)}));
-    return true;
-}
-
 static bool
 intrin_slice(struct intrin_call *call, struct ir_cell *out)
 {
@@ -257,38 +188,6 @@ intrin_slice(struct intrin_call *call, struct ir_cell *out)
     for (uint32_t i = 0; i < call->n; i++)
         cells[call->n == 1 ? 1 : i] = call->args[i];
     return infer_slice(call->in, call->instance, call->ref, cells, out);
-}
-
-static bool
-intrin_len(struct intrin_call *call, struct ir_cell *out)
-{
-    struct ir_type_info info = *ir_type_info(call->in->module, call->args[0].type);
-    if (info.kind == IR_KIND_TUPLE)
-        *out = infer_constant(call->in, ir_const_int(call->in->module, info.n_elems));
-    else if (info.kind == IR_KIND_ARRAY && info.rank > 0)
-        *out = infer_typed(IR_T_INT);
-    else
-        return infer_bad_argument(call, 0, "arrays and tuples have a length");
-    return true;
-}
-
-static bool
-intrin_pow(struct intrin_call *call, struct ir_cell *out)
-{
-    if (!intrin_numbers(call))
-        return false;
-    const struct ir_func *func = call->instance->func;
-    int64_t exponent;
-    bool negative = ir_program_int(call->in->module, func, ir_arg(func, call->ref, 2), &exponent) &&
-                    exponent < 0;
-    enum ir_lowering lowering;
-    ir_type type =
-        ir_bin_type(IR_BIN_POW, call->args[0].type, call->args[1].type, negative, &lowering);
-    out->type = type;
-    if (call->args[0].constant && call->args[1].constant)
-        out->constant = infer_fold_bin(call->in->module, IR_BIN_POW, call->args[0].constant,
-                                       call->args[1].constant, type);
-    return true;
 }
 
 static bool
@@ -354,12 +253,8 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_GRID: return intrin_grid(call, out);
     case IR_RULE_ATOMIC: return intrin_atomic(call, out);
     case IR_RULE_ABS: return intrin_abs(call, out);
-    case IR_RULE_MINMAX: return intrin_minmax(call, out);
-    case IR_RULE_RANGE: return intrin_range(call, out);
     case IR_RULE_SLICE: return intrin_slice(call, out);
-    case IR_RULE_LEN: return intrin_len(call, out);
     case IR_RULE_ROUND_DIGITS: return intrin_round_digits(call, out);
-    case IR_RULE_POW_BUILTIN: return intrin_pow(call, out);
     case IR_RULE_MATH:
     case IR_RULE_LOG:
     case IR_RULE_FCORE:
@@ -383,24 +278,26 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_NP_JOIN:
     case IR_RULE_NP_BOOL:
     case IR_RULE_NP_BITS: return infer_rule_numpy(call, out);
+    default: return infer_rule_builtin(call, out);
     }
     return false;
 }
 
-/* Keywords name optional parameters. */
+/* Keywords name optional parameters; those of min, max and zip have no position. */
 static bool
 intrin_check_keywords(struct intrin_call *call, ir_const names)
 {
     const struct ir_const_info *info = ir_const_info(call->in->module, names);
+    bool only = call->row->rule == IR_RULE_MINMAX || call->row->rule == IR_RULE_ZIP;
     for (uint32_t i = 0; i < info->len; i++) {
         const char *name = infer_name(call->in, info->elems[i]), *param;
-        uint32_t k = (uint32_t)call->row->min_args;
+        uint32_t k = only ? 0 : (uint32_t)call->row->min_args;
         while ((param = ir_intrin_param(call->id, k)) && strcmp(param, name) != 0)
             k++;
         if (!param)
             return CALL_ERROR(call, ARGUMENT_NAME, call->name, name) ||
                    CALL_HINT(call, "%s", call->row->doc);
-        if (k < call->n - info->len)
+        if (!only && k < call->n - info->len)
             return CALL_ERROR(call, ARGUMENT_TWICE, name, call->name);
     }
     return true;

@@ -161,6 +161,22 @@ item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, 
     return true;
 }
 
+static bool
+item_range_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell range,
+                const char *name, struct ir_cell *out)
+{
+    static const char *const names[] = {"start", "stop", "step"};
+    uint32_t k = 0;
+    while (k < 3 && strcmp(names[k], name) != 0)
+        k++;
+    if (k == 3)
+        return INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, "range", name);
+    *out = infer_typed(IR_T_INT);
+    if (range.constant)
+        out->constant = ir_const_info(in->module, range.constant)->elems[k];
+    return true;
+}
+
 bool
 infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
@@ -177,6 +193,8 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
         return item_namespace_attr(in, instance, ref, a.constant, name, out);
     if (object && object->kind == IR_C_HOST)
         return item_host_attr(in, instance, ref, a.constant, name, out);
+    if (ir_type_info(in->module, a.type)->kind == IR_KIND_RANGE)
+        return item_range_attr(in, instance, ref, a, name, out);
     INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);
     return object && object->kind == IR_C_STR
                ? INFER_HINT(in, "a kernel computes with numbers: make texts on the host")
@@ -189,6 +207,12 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
               struct ir_cell index, struct ir_cell *out)
 {
     struct ir_type_info info = *ir_type_info(in->module, tuple.type);
+    if (ir_type_info(in->module, index.type)->kind == IR_KIND_SLICE) {
+        if (index.constant)
+            return infer_tuple_slice(in, instance, ref, tuple, index.constant, out);
+        INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "a bound of a tuple's slice");
+        return INFER_HINT(in, "a tuple's length is part of its type");
+    }
     if (!ir_type_is_scalar(index.type) || !ir_is_integer(index.type))
         return INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, index.type));
     if (index.constant) {
@@ -198,10 +222,7 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
         int64_t k = given < 0 ? given + info.n_elems : given;
         if (k < 0 || k >= info.n_elems)
             return INFER_FAIL(in, instance, ref, TUPLE_INDEX, (long long)given, (int)info.n_elems);
-        out->type = info.elems[k];
-        out->constant = tuple.constant ? ir_const_info(in->module, tuple.constant)->elems[k] : 0;
-        if (infer_object(in, out->type))
-            out->constant = ir_type_info(in->module, out->type)->object;
+        *out = infer_part(in, instance, ir_operand(instance, ref, 0), (uint32_t)k);
         return true;
     }
     ir_type joined = IR_T_NONE;
@@ -253,6 +274,11 @@ infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
         *out = infer_typed(plan.result);
         return true;
     case IR_KIND_TUPLE: return item_of_tuple(in, instance, ref, a, index, out);
+    case IR_KIND_RANGE:
+        if (!ir_type_is_scalar(index.type) || !ir_is_integer(index.type))
+            return INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, index.type));
+        *out = infer_typed(IR_T_INT);
+        return true;
     default: return item_fail(in, instance, ref, a.type);
     }
 }

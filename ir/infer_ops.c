@@ -122,7 +122,7 @@ infer_check_constant(struct infer *in, struct ir_instance *instance, ir_ref ref,
                       infer_text(in, typed));
 }
 
-static bool
+bool
 infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, const char *op,
                     ir_type a, ir_type b)
 {
@@ -161,6 +161,8 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
     if ((ir_operation_imm(instance, ref) & IR_INPLACE) &&
         ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)
         return infer_rule_inplace(in, instance, ref, a.type, b.type, out);
+    if (infer_is_tuple_bin(in, op, a.type, b.type))
+        return infer_rule_tuple_bin(in, instance, ref, out);
     if (!ir_type_is_scalar(a.type) || !ir_type_is_scalar(b.type))
         return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
     int64_t exponent;
@@ -214,46 +216,6 @@ rule_un(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_ce
     return true;
 }
 
-/* == and != of compile-time objects are decided here; everything else compares numbers. */
-static bool
-rule_cmp(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
-{
-    enum ir_cmpop op = ir_operation_imm(instance, ref);
-    struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
-    if (!infer_known(a.type) || !infer_known(b.type))
-        return true;
-    if (ir_type_is_scalar(a.type) && ir_type_is_scalar(b.type)) {
-        out->type = IR_T_BOOL;
-        out->constant =
-            a.constant && b.constant ? infer_fold_cmp(in->module, op, a.constant, b.constant) : 0;
-        return true;
-    }
-    bool objects = infer_object(in, a.type) || infer_object(in, b.type);
-    if (objects && (op == IR_CMP_EQ || op == IR_CMP_NE)) {
-        out->type = IR_T_BOOL;
-        out->constant = ir_const_bool(in->module, (a.type == b.type) == (op == IR_CMP_EQ));
-        return true;
-    }
-    return infer_fail_operands(in, instance, ref, ir_cmpop_text(op), a.type, b.type);
-}
-
-static bool
-rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
-{
-    bool negated = ir_operation_imm(instance, ref);
-    struct ir_cell a = infer_operand(instance, ref, 0), b = infer_operand(instance, ref, 1);
-    if (!infer_known(a.type) || !infer_known(b.type))
-        return true;
-    const char *op = negated ? "is not" : "is";
-    if (!infer_object(in, a.type) && !infer_object(in, b.type)) {
-        infer_fail_operands(in, instance, ref, op, a.type, b.type);
-        return INFER_HINT(in, "numbers have no identity in a kernel: write == or !=");
-    }
-    out->type = IR_T_BOOL;
-    out->constant = ir_const_bool(in->module, (a.type == b.type) != negated);
-    return true;
-}
-
 static bool
 rule_truth(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
@@ -275,126 +237,10 @@ rule_truth(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir
 }
 
 static bool
-rule_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
+rule_setattr(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
-    uint32_t n = ir_insn(instance->func, ref)->n_args;
-    ir_type *elems = SP_NEW_N(in->ctx->arena, ir_type, n);
-    ir_const *constants = SP_NEW_N(in->ctx->arena, ir_const, n);
-    bool constant = true;
-    for (uint32_t i = 0; i < n; i++) {
-        struct ir_cell cell = infer_operand(instance, ref, i);
-        if (!infer_known(cell.type))
-            return true;
-        elems[i] = cell.type;
-        constants[i] = cell.constant;
-        constant &= cell.constant != 0;
-    }
-    out->type = ir_type_tuple(in->module, n, elems);
-    out->constant = constant ? ir_const_tuple(in->module, n, constants) : 0;
-    return true;
-}
-
-static bool
-rule_unpack(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
-{
-    uint32_t n = ir_insn(instance->func, ref)->imm;
-    struct ir_cell a = infer_operand(instance, ref, 0);
-    if (!infer_known(a.type))
-        return true;
-    const struct ir_type_info *info = ir_type_info(in->module, a.type);
-    if (info->kind != IR_KIND_TUPLE) {
-        INFER_FAIL(in, instance, ref, NOT_UNPACKABLE, infer_text(in, a.type));
-        return info->kind == IR_KIND_ARRAY
-                   ? INFER_HINT(in, "take the elements by index: a, b = x[0], x[1]")
-                   : INFER_HINT(in, "only a tuple has parts, such as gpu.grid(2)");
-    }
-    if (info->n_elems != n)
-        return INFER_FAIL(in, instance, ref, UNPACK_COUNT, (int)n, (int)info->n_elems) ||
-               INFER_HINT(in, "write a name for each value; *rest takes several");
-    *out = a;
-    return true;
-}
-
-struct ir_cell
-infer_elem(const struct infer *in, struct ir_cell tuple, uint32_t k)
-{
-    ir_type type = ir_type_info(in->module, tuple.type)->elems[k];
-    ir_const constant = tuple.constant ? ir_const_info(in->module, tuple.constant)->elems[k]
-                        : infer_object(in, type) ? ir_type_info(in->module, type)->object
-                                                 : 0;
-    return (struct ir_cell){type, constant};
-}
-
-static bool
-rule_elem(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
-{
-    uint32_t k = ir_insn(instance->func, ref)->imm;
-    struct ir_cell a = infer_operand(instance, ref, 0);
-    if (!infer_known(a.type))
-        return true;
-    const struct ir_type_info *info = ir_type_info(in->module, a.type);
-    if (info->kind != IR_KIND_TUPLE || k >= info->n_elems)
-        return false; /* its UNPACK has reported */
-    *out = infer_elem(in, a, k);
-    return true;
-}
-
-static bool
-rule_iter(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
-{
-    struct ir_cell a = infer_operand(instance, ref, 0);
-    if (!infer_known(a.type))
-        return true;
-    const struct ir_type_info *info = ir_type_info(in->module, a.type);
-    if (info->kind == IR_KIND_ITER) {
-        *out = a;
-        return true;
-    }
-    if (info->kind != IR_KIND_RANGE) {
-        INFER_FAIL(in, instance, ref, NOT_ITERABLE, infer_text(in, a.type));
-        if (ir_type_is_scalar(a.type))
-            return INFER_HINT(in, "write for i in range(...)");
-        return INFER_HINT(in, "write for i in range(len(x)) and index with i");
-    }
-    out->type = ir_type_intern(
-        in->module, &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &a.type});
-    return true;
-}
-
-/* MORE, VALUE, NEXT of an iterator state. */
-static bool
-rule_step(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
-{
-    struct ir_cell a = infer_operand(instance, ref, 0);
-    if (!infer_known(a.type))
-        return true;
-    if (ir_type_info(in->module, a.type)->kind != IR_KIND_ITER)
-        return INFER_FAIL(in, instance, ref, NOT_ITERABLE, infer_text(in, a.type));
-    switch (ir_insn(instance->func, ref)->op) {
-    case IR_MORE: *out = infer_typed(IR_T_BOOL); break;
-    case IR_VALUE: *out = infer_typed(IR_T_INT); break;
-    default: *out = a;
-    }
-    return true;
-}
-
-static bool
-rule_nyi(struct infer *in, struct ir_instance *instance, ir_ref ref)
-{
-    const char *what = "assignment to an attribute", *instead = "assign to elements: x[i] = ...";
-    switch (ir_operation(instance, ref)) {
-    case IR_IN:
-        what = "the operator 'in'";
-        instead = "compare with == and join the comparisons by 'or'";
-        break;
-    case IR_UNPACK_EX:
-        what = "starred unpacking";
-        instead = "name the elements one by one";
-        break;
-    default: break;
-    }
-    INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, what);
-    return INFER_HINT(in, "%s", instead);
+    INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "assignment to an attribute");
+    return INFER_HINT(in, "assign to elements: x[i] = ...");
 }
 
 bool
@@ -415,33 +261,34 @@ infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
     case IR_ERR: return rule_err(in, instance, ref);
     case IR_BIN: return rule_bin(in, instance, ref, out);
     case IR_UN: return rule_un(in, instance, ref, out);
-    case IR_CMP: return rule_cmp(in, instance, ref, out);
-    case IR_IS: return rule_is(in, instance, ref, out);
     case IR_TEXT: return infer_rule_text(in, instance, ref, (enum ir_recipe)insn->imm, out);
     case IR_THROW: return infer_rule_throw(in, instance, ref);
     case IR_BOUND: *out = infer_operand(instance, ref, 0); return true;
+    case IR_CMP: return infer_rule_cmp(in, instance, ref, out);
+    case IR_IS: return infer_rule_is(in, instance, ref, out);
+    case IR_IN: return infer_rule_in(in, instance, ref, out);
     case IR_BR:
     case IR_TRUTH: return rule_truth(in, instance, ref, out);
     case IR_ATTR: return infer_rule_attr(in, instance, ref, out);
     case IR_ITEM: return infer_rule_item(in, instance, ref, out);
     case IR_SETITEM: return infer_rule_setitem(in, instance, ref);
     case IR_SLICE: return infer_rule_slice(in, instance, ref, out);
-    case IR_TUPLE: return rule_tuple(in, instance, ref, out);
-    case IR_UNPACK: return rule_unpack(in, instance, ref, out);
-    case IR_ELEM: return rule_elem(in, instance, ref, out);
+    case IR_LIST:
+    case IR_TUPLE: return infer_rule_tuple(in, instance, ref, out);
+    case IR_UNPACK: return infer_rule_unpack(in, instance, ref, out);
+    case IR_UNPACK_EX: return infer_rule_unpack_ex(in, instance, ref, out);
+    case IR_ELEM: return infer_rule_elem(in, instance, ref, out);
     case IR_CALL:
     case IR_CALL_EX: return infer_rule_call(in, instance, ref, out);
-    case IR_ITER: return rule_iter(in, instance, ref, out);
-    case IR_MORE:
-    case IR_VALUE:
-    case IR_NEXT: return rule_step(in, instance, ref, out);
     case IR_CLOSURE: return infer_rule_closure(in, instance, ref, out);
     case IR_CELL: return infer_rule_cell(in, instance, ref, out);
     case IR_CELLGET: return infer_rule_cellget(in, instance, ref, out);
     case IR_CELLSET: return infer_rule_cellset(in, instance, ref);
-    case IR_IN:
-    case IR_UNPACK_EX:
-    case IR_SETATTR: return rule_nyi(in, instance, ref);
+    case IR_ITER:
+    case IR_MORE:
+    case IR_VALUE:
+    case IR_NEXT: return infer_rule_step(in, instance, ref, out);
+    case IR_SETATTR: return rule_setattr(in, instance, ref);
     default: return true; /* PHI, JUMP, RET, UNDEF, UNREACHABLE */
     }
 }

@@ -71,6 +71,8 @@ report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_re
     }
     if (b == IR_T_NONE)
         return true; /* an operand is itself in conflict: its reader reports */
+    if (!infer_fail_rounds(in, instance, at, phi))
+        return false;
     const char *name =
         insn->imm ? sp_arena_printf(in->ctx->arena, "'%s'", infer_name(in, insn->imm)) : "a value";
     INFER_FAIL(in, instance, at, CANNOT_MEET, name, infer_text(in, a), infer_text(in, b));

@@ -31,6 +31,7 @@ struct infer {
     struct sp_map answer_map;         /* (object, name) -> index in answers */
     SP_VEC(struct infer_answer) answers;
     SP_VEC(struct infer_item) waiting; /* for answers */
+    SP_VEC(struct infer_item) unrolls; /* phis where rounds of different types meet */
     bool reporting; /* cells are final: rules set ctx->diag when they fail */
 };
 
@@ -81,6 +82,9 @@ bool infer_ask(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_co
                const char *name, const struct ir_question **answer_out);
 struct ir_instance *infer_instance(struct infer *in, const struct ir_func *func,
                                    const struct ir_cell *args, const struct ir_caller *caller);
+
+/* Takes everything about an instance back whose function has been replaced. */
+void infer_restart(struct infer *in, struct ir_instance *instance);
 
 /* Rules: false if the operation has no type; true with *out left alone while an operand is unknown. */
 bool infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
@@ -159,6 +163,56 @@ bool infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instea
 bool infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool *wait_out);
 /* The functions of numpy, infer_numpy.c. */
 bool infer_rule_numpy(struct intrin_call *call, struct ir_cell *out);
+bool infer_rule_cmp(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
+bool infer_rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
+bool infer_rule_in(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
+bool infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, const char *op,
+                         ir_type a, ir_type b);
+
+/* infer_tuple.c */
+bool infer_rule_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                      struct ir_cell *out);
+bool infer_rule_unpack(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                       struct ir_cell *out);
+bool infer_rule_unpack_ex(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                          struct ir_cell *out);
+bool infer_rule_elem(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                     struct ir_cell *out);
+/* + and * of tuples. */
+bool infer_is_tuple_bin(const struct infer *in, enum ir_binop op, ir_type a, ir_type b);
+bool infer_rule_tuple_bin(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                          struct ir_cell *out);
+bool infer_tuple_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                       struct ir_cell tuple, ir_const slice, struct ir_cell *out);
+struct ir_cell infer_make_tuple(struct infer *in, uint32_t n, const struct ir_cell *cells);
+/* Element k of a tuple. */
+struct ir_cell infer_elem(const struct infer *in, struct ir_cell tuple, uint32_t k);
+/* The same for the tuple that `ref` makes, whose elements may be constants one by one. */
+struct ir_cell infer_part(struct infer *in, const struct ir_instance *instance, ir_ref ref,
+                          uint32_t k);
+
+/* infer_iter.c: types of iterators (IR_T_NONE: not iterable), and what follows from them. */
+ir_type infer_iter(struct infer *in, struct ir_cell over, bool reversed, bool unrolled);
+ir_type infer_iter_zip(struct infer *in, uint32_t n, const ir_type *iters);
+ir_type infer_iter_enumerate(struct infer *in, ir_type iter, ir_const start);
+struct ir_cell infer_iter_value(struct infer *in, ir_type iter);
+/* Element k of the value, which is a tuple. */
+struct ir_cell infer_iter_part(struct infer *in, ir_type iter, uint32_t k);
+/* How many values are left at most, or -1: known at run time only. */
+int64_t infer_iter_left(const struct infer *in, ir_type iter);
+/* How many values there are, or -1: known at run time only. */
+int64_t infer_iter_length(const struct infer *in, ir_type iter);
+/* ITER, MORE, VALUE, NEXT */
+bool infer_rule_step(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                     struct ir_cell *out);
+/* Reports an iterator value that is used more than once. */
+bool infer_check_once(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_ref iter);
+bool infer_fail_iter(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type);
+bool infer_fail_rounds(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_ref phi);
+bool infer_is_unrolled(const struct ir_instance *instance, ir_ref ref);
+void infer_want_unrolled(struct infer *in, const struct ir_instance *instance, ir_ref phi);
+/* Unrolls what was asked for; true if there was something. */
+bool infer_unroll_all(struct infer *in);
 
 /* Folding of weak constants by the number rules; 0 if it is left to run time. */
 ir_const infer_fold_bin(struct ir_module *module, enum ir_binop op, ir_const a, ir_const b,
@@ -168,6 +222,12 @@ ir_const infer_fold_cmp(struct ir_module *module, enum ir_cmpop op, ir_const a, 
 ir_const infer_fold_cast(struct ir_module *module, ir_const a, ir_type to);
 /* -1 if the constant's truth is not known. */
 int infer_truth(const struct ir_module *module, struct ir_cell cell);
+
+/* Arguments must all be numbers, or integers. */
+bool intrin_numbers(struct intrin_call *call);
+bool intrin_integers(struct intrin_call *call);
+/* Builtins that are more than one operation, infer_builtin.c. */
+bool infer_rule_builtin(struct intrin_call *call, struct ir_cell *out);
 
 /* Looks over all live instances; false with the first error in program order. */
 bool infer_report(struct infer *in);

@@ -136,7 +136,9 @@ enum ir_rule {
     IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX,
     IR_RULE_SLICE,
     IR_RULE_NP_FLOAT, IR_RULE_NP_POWER, IR_RULE_NP_FMOD, IR_RULE_NP_SAME, IR_RULE_NP_ROUND,
-    IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS
+    IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS,
+    IR_RULE_ENUMERATE, IR_RULE_ZIP, IR_RULE_REVERSED, IR_RULE_UNROLL, IR_RULE_TUPLE, IR_RULE_SUM,
+    IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_NONE
 };
 enum ir_intrin {
     IR_INTRIN_NONE,
@@ -189,11 +191,18 @@ enum ir_kind {
     IR_KIND_ARRAY, /* dtype, rank, layout, space, align_log2, read_only */
     IR_KIND_OBJECT, /* object: a compile-time value; None, functions, dtypes, modules, strings, ... */
     IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known */
-    IR_KIND_ITER, /* iterator state over elems[0] */
+    IR_KIND_ITER, /* iterator state; iter, elems, position, object */
     IR_KIND_RECIPE, /* a text or an exception that the host makes of elems; object: how, see below */
     IR_KIND_SLICE, /* slice(); elems: int or the object None each; step_sign: 1 if the step is surely 1, else 0 */
     IR_KIND_CLOSURE, /* object: a FUNC; elems, consts: its own defaults and free variables */
     IR_KIND_CELL, /* object: number of a variable that functions share, from inference */
+};
+enum ir_iter {
+    IR_ITER_LOOP,      /* over elems[0]: a range, an array or a tuple of one element type */
+    IR_ITER_REVERSED,  /* the same from the end */
+    IR_ITER_UNROLLED,  /* at `position` of the tuple elems[0]; object: the tuple, if it is constant */
+    IR_ITER_ENUMERATE, /* of iterator elems[0]; object: the first number, if it is constant */
+    IR_ITER_ZIP,       /* of iterators elems */
 };
 /* From the strongest to the weakest knowledge. */
 enum ir_layout { IR_LAYOUT_C, IR_LAYOUT_F, IR_LAYOUT_ANY };
@@ -209,6 +218,8 @@ struct ir_type_info {
     uint8_t align_log2; /* ARRAY: known alignment of element 0 */
     bool read_only;
     int8_t step_sign;
+    uint8_t iter; /* enum ir_iter */
+    uint32_t position;
     ir_const object;
     uint32_t n_elems;
     const ir_type *elems;

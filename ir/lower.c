@@ -66,11 +66,20 @@ lower_value_of(struct lower *l, ir_ref py)
     case IR_ATTR: return lower_attr(l, py);
     case IR_ITEM: return lower_item(l, py);
     case IR_SLICE: return lower_slice(l, py);
+    case IR_LIST:
     case IR_TUPLE: return lower_elements(l, py, 0);
     case IR_TEXT: return lower_elements(l, py, 0);
     case IR_BOUND:
     case IR_UNPACK: return lower_get(l, first);
-    case IR_UNPACK_EX: return lower_convert(l, lower_get(l, first), l->inst->cells[py].type);
+    case IR_IS: {
+        ir_ref same = lower_compare(l, IR_CMP_EQ, lower_get(l, first),
+                                    lower_get(l, ir_operand(l->inst, py, 1)));
+        return lower_scalar(l, IR_T_BOOL, imm ? lower_not(l, same) : same);
+    }
+    case IR_UNPACK_EX: { /* the same parts in the same order */
+        struct lower_value tuple = lower_get(l, first);
+        return (struct lower_value){l->inst->cells[py].type, tuple.n, tuple.parts};
+    }
     case IR_ELEM: return lower_elem(l, lower_get(l, first), insn->imm);
     case IR_CALL:
     case IR_CALL_EX: return lower_call(l, py);
@@ -79,8 +88,8 @@ lower_value_of(struct lower *l, ir_ref py)
     case IR_CELLGET: return lower_cellget(l, py);
     case IR_ITER: return lower_iter(l, py);
     case IR_NEXT: return lower_next(l, py);
-    case IR_MORE: return lower_scalar(l, IR_T_BOOL, lower_get(l, first).parts[1]);
-    case IR_VALUE: return lower_scalar(l, IR_T_INT, lower_get(l, first).parts[0]);
+    case IR_MORE: return lower_scalar(l, IR_T_BOOL, lower_more(l, lower_get(l, first)));
+    case IR_VALUE: return lower_iter_value(l, lower_get(l, first), l->inst->cells[py].type);
     default: break;
     }
     assert(!"inference accepts no such operation");

@@ -14,7 +14,9 @@
  *   array   data address, `rank` extents, and for layout ANY `rank` strides in bytes
  *   RANGE   start, stop, step (i64)
  *   SLICE   start, stop, step (i64), with numbers in the place of None
- *   ITER    cur (i64), alive (i1), lim (i64), step (i64)
+ *   ITER    LOOP, REVERSED: over a range cur (i64), alive (i1), lim (i64), step (i64), over anything
+ *           else the index (i64) and its parts; ENUMERATE the count (i64) and the iterator's parts;
+ *           ZIP the parts of all; UNROLLED those of the tuple, none if it is constant
  * Type IR_T_NONE has no parts: a value that is never there. */
 struct lower_value {
     ir_type type; /* of the PY module */
@@ -200,6 +202,9 @@ struct lower_value lower_item(struct lower *l, ir_ref py);
 struct lower_value lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op,
                                 enum ir_atomic float_op);
 struct lower_value lower_attr(struct lower *l, ir_ref py);
+/* An index as one that does not count from the end, checked where bounds are; `name` for the error. */
+ir_ref lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_value index,
+                    ir_ref length);
 /* The address of the element that `index` names; `py` is the place. */
 ir_ref lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index);
 struct lower_value lower_load(struct lower *l, ir_ref address, ir_type dtype);
@@ -242,13 +247,43 @@ void lower_setitem(struct lower *l, ir_ref py);
 /* array <op>= value, element by element; the array. */
 struct lower_value lower_inplace(struct lower *l, ir_ref py);
 
-/* ---- lower_loop.c: ranges and their iterators ---- */
+/* ---- lower_range.c ---- */
 
 struct lower_value lower_range(struct lower *l, ir_ref py);
+ir_ref lower_range_length(struct lower *l, struct lower_value range);
+/* Value number k, or (`before`) k - 1. */
+ir_ref lower_range_value(struct lower *l, struct lower_value range, ir_ref k, bool before);
+ir_ref lower_in_range(struct lower *l, struct lower_value item, struct lower_value range);
+
+/* ---- lower_tuple.c ---- */
+
+/* The parts of both, one after the other. */
+struct lower_value lower_concatenate(struct lower *l, struct lower_value a, struct lower_value b,
+                                     ir_type type);
+/* The sum of two tuples, or a tuple times a number; how often follows from the type. */
+struct lower_value lower_tuple_bin(struct lower *l, struct lower_value a, struct lower_value b,
+                                   ir_type type);
+struct lower_value lower_tuple_slice(struct lower *l, struct lower_value tuple, ir_const slice,
+                                     ir_type type);
+
+/* ---- lower_loop.c: iterators ---- */
+
 struct lower_value lower_iter(struct lower *l, ir_ref py);
 struct lower_value lower_next(struct lower *l, ir_ref py);
+/* An iterator of this type over a value. */
+struct lower_value lower_iter_start(struct lower *l, struct lower_value over, ir_type type);
+/* ENUMERATE from `start` on, or (start 0) ZIP. */
+struct lower_value lower_iter_zip(struct lower *l, ir_type type, ir_ref start, uint32_t n,
+                                  const struct lower_value *iters);
+ir_ref lower_more(struct lower *l, struct lower_value iter); /* i1 */
+struct lower_value lower_iter_value(struct lower *l, struct lower_value iter, ir_type type);
+struct lower_value lower_iter_next(struct lower *l, struct lower_value iter, ir_type type);
 /* Marks the current value of an iterator phi that cannot be negative. */
 void lower_mark_iter_phi(struct lower *l, ir_ref py, struct lower_value phi);
+
+/* ---- lower_builtin.c ---- */
+
+struct lower_value lower_builtin(struct lower *l, ir_ref py, enum ir_intrin id);
 
 /* ---- lower_intrin.c, lower_math.c: the kernel namespace ---- */
 

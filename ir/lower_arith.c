@@ -193,17 +193,6 @@ arith_float_sum(struct lower *l, ir_ref py, ir_ref a, ir_ref b, ir_type type, bo
     return lower_op2(l, minus ? IR_FSUB : IR_FADD, a, b);
 }
 
-static struct lower_value
-arith_concat(struct lower *l, struct lower_value a, struct lower_value b, ir_type type)
-{
-    ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, a.n + b.n);
-    for (uint32_t i = 0; i < a.n; i++)
-        parts[i] = a.parts[i];
-    for (uint32_t i = 0; i < b.n; i++)
-        parts[a.n + i] = b.parts[i];
-    return lower_value_new(l, type, a.n + b.n, parts);
-}
-
 ir_ref
 lower_int_op(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, ir_type type)
 {
@@ -230,11 +219,9 @@ lower_bin(struct lower *l, ir_ref py)
     ir_ref a_py = ir_operand(l->inst, py, 0), b_py = ir_operand(l->inst, py, 1);
     struct lower_value a_value = lower_get(l, a_py), b_value = lower_get(l, b_py);
     if (lower_info(l, l->inst->cells[py].type)->kind == IR_KIND_RECIPE)
-        return arith_concat(l, a_value, b_value, l->inst->cells[py].type);
-    if (!ir_type_is_scalar(l->inst->cells[py].type)) {
-        assert(op == IR_BIN_ADD && "of tuples only the sum");
-        return arith_concat(l, a_value, b_value, l->inst->cells[py].type);
-    }
+        return lower_concatenate(l, a_value, b_value, l->inst->cells[py].type);
+    if (!ir_type_is_scalar(l->inst->cells[py].type))
+        return lower_tuple_bin(l, a_value, b_value, l->inst->cells[py].type);
     enum ir_lowering how;
     int64_t k;
     bool negative = ir_program_int(l->py, l->from, b_py, &k) && k < 0;
@@ -335,26 +322,38 @@ arith_compare_scalars(struct lower *l, enum ir_cmpop op, struct lower_value a, s
     return lower_icmp(l, (enum ir_icmp)(is_unsigned ? uicmps : sicmps)[op], x, y);
 }
 
-/* Tuples, from the right: equal where all elements are; less where the first that differ are less.
- * */
+/* Tuples: equal where all elements are; less where the first that differ are less. What comes behind
+ * elements that surely differ is not looked at: it need not have an order. */
 static ir_ref
 arith_compare_tuples(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lower_value b)
 {
     uint32_t n_a = lower_info(l, a.type)->n_elems, n_b = lower_info(l, b.type)->n_elems;
-    uint32_t n = n_a < n_b ? n_a : n_b;
+    uint32_t n = n_a < n_b ? n_a : n_b, looked_at = 0;
     bool by_length[] = {n_a < n_b, n_a <= n_b, n_a == n_b, n_a != n_b, n_a > n_b, n_a >= n_b};
-    ir_ref r = lower_bool(l, by_length[op]);
     bool equality = op == IR_CMP_EQ || op == IR_CMP_NE;
     if (equality && n_a != n_b)
-        return r;
-    while (n--) {
-        struct lower_value x = lower_elem(l, a, n), y = lower_elem(l, b, n);
-        ir_ref same = lower_compare(l, IR_CMP_EQ, x, y);
+        return lower_bool(l, by_length[op]);
+    ir_ref *same = SP_NEW_N(l->core->arena, ir_ref, n + 1);
+    int64_t known = 1;
+    while (looked_at < n) {
+        uint32_t k = looked_at++;
+        same[k] = lower_compare(l, IR_CMP_EQ, lower_elem(l, a, k), lower_elem(l, b, k));
+        if (lower_int_of(l, same[k], &known) && !known)
+            break;
+        known = 1;
+    }
+    ir_ref r = lower_bool(l, by_length[op]);
+    while (looked_at--) {
+        uint32_t k = looked_at;
+        int64_t equal;
+        if (lower_int_of(l, same[k], &equal) && equal)
+            continue;
         if (equality)
-            r = op == IR_CMP_EQ ? lower_op2(l, IR_AND, same, r)
-                                : lower_op2(l, IR_OR, lower_not(l, same), r);
+            r = op == IR_CMP_EQ ? lower_op2(l, IR_AND, same[k], r)
+                                : lower_op2(l, IR_OR, lower_not(l, same[k]), r);
         else
-            r = lower_select(l, same, r, lower_compare(l, op, x, y));
+            r = lower_select(l, same[k], r,
+                             lower_compare(l, op, lower_elem(l, a, k), lower_elem(l, b, k)));
     }
     return r;
 }
@@ -367,7 +366,6 @@ lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lo
     if (lower_info(l, a.type)->kind == IR_KIND_TUPLE &&
         lower_info(l, b.type)->kind == IR_KIND_TUPLE)
         return arith_compare_tuples(l, op, a, b);
-    assert((op == IR_CMP_EQ || op == IR_CMP_NE) && "of objects only equality");
     return lower_bool(l, (a.type == b.type) == (op == IR_CMP_EQ));
 }
 
@@ -375,6 +373,8 @@ ir_ref
 lower_in(struct lower *l, struct lower_value item, struct lower_value tuple)
 {
     ir_ref r = lower_bool(l, false);
+    if (lower_info(l, tuple.type)->kind == IR_KIND_RANGE)
+        return lower_in_range(l, item, tuple);
     uint32_t n = lower_info(l, tuple.type)->n_elems;
     for (uint32_t i = 0; i < n; i++)
         r = lower_op2(l, IR_OR, r, lower_compare(l, IR_CMP_EQ, item, lower_elem(l, tuple, i)));

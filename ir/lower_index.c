@@ -161,6 +161,18 @@ lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op, enum ir_atomic f
     return index_element(l, old, dtype);
 }
 
+ir_ref
+lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_value index, ir_ref length)
+{
+    ir_ref given =
+        index.type == IR_T_UINT64 ? index.parts[0] : lower_convert(l, index, IR_T_INT).parts[0];
+    ir_ref at = index_wrap(l, given, index.type, length);
+    if (l->ctx->options.bounds)
+        index_check(l, lower_icmp(l, IR_ICMP_ULT, at, length),
+                    lower_site(l, py, SP_E_OUT_OF_BOUNDS, name, 4), given, 0, 1, &length);
+    return at;
+}
+
 /* ---- Elements of tuples ---- */
 
 /* A run-time index: a chain of selects that ends with the last element, which therefore also
@@ -170,16 +182,9 @@ index_tuple(struct lower *l, ir_ref py, struct lower_value tuple, ir_ref index_p
 {
     ir_type type = l->inst->cells[py].type;
     uint32_t n = lower_info(l, tuple.type)->n_elems;
-    struct lower_value index = lower_get(l, index_py);
-    ir_ref length = lower_int(l, IR_T_I64, n);
-    ir_ref given =
-        index.type == IR_T_UINT64 ? index.parts[0] : lower_convert(l, index, IR_T_INT).parts[0];
-    ir_ref at = index_wrap(l, given, index.type, length);
-    if (l->ctx->options.bounds) {
-        const char *name = lower_source_name(l, ir_operand(l->inst, py, 0));
-        uint32_t site = lower_site(l, py, SP_E_OUT_OF_BOUNDS, *name ? name : "tuple", 4);
-        index_check(l, lower_icmp(l, IR_ICMP_ULT, at, length), site, given, 0, 1, &length);
-    }
+    const char *name = lower_source_name(l, ir_operand(l->inst, py, 0));
+    ir_ref at = lower_inside(l, py, *name ? name : "tuple", lower_get(l, index_py),
+                             lower_int(l, IR_T_I64, n));
     struct lower_value result = lower_convert(l, lower_elem(l, tuple, n - 1), type);
     ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, result.n);
     for (uint32_t p = 0; p < result.n; p++)
@@ -209,8 +214,16 @@ lower_item(struct lower *l, ir_ref py)
             return lower_view(l, py, args[0], at);
         return lower_load(l, lower_address(l, py, args[0], at), dtype);
     }
-    assert(info->kind == IR_KIND_TUPLE && "arrays and tuples have elements");
     struct lower_value tuple = lower_get(l, args[0]);
+    if (info->kind == IR_KIND_RANGE) {
+        const char *name = lower_source_name(l, args[0]);
+        ir_ref at = lower_inside(l, py, *name ? name : "range", lower_get(l, args[1]),
+                                 lower_range_length(l, tuple));
+        return lower_scalar(l, IR_T_INT, lower_range_value(l, tuple, at, false));
+    }
+    assert(info->kind == IR_KIND_TUPLE && "arrays, ranges and tuples have elements");
+    if (lower_info(l, index.type)->kind == IR_KIND_SLICE)
+        return lower_tuple_slice(l, tuple, index.constant, l->inst->cells[py].type);
     if (!index.constant)
         return index_tuple(l, py, tuple, args[1]);
     int64_t k = ir_const_info(l->py, index.constant)->i;
@@ -243,7 +256,7 @@ lower_attr(struct lower *l, ir_ref py)
         const char *path = sp_arena_printf(l->core->arena, "%s.%s", object->str, name);
         return lower_scalar(l, type, lower_sreg(l, ir_intrin_by_path(path)));
     }
-    if (info->kind == IR_KIND_SLICE)
+    if (info->kind == IR_KIND_SLICE || info->kind == IR_KIND_RANGE)
         return lower_scalar(l, type,
                             value.parts[strcmp(name, "start") == 0  ? 0
                                         : strcmp(name, "stop") == 0 ? 1

@@ -5,12 +5,9 @@
  * cell. Functions that are a sequence of core operations are in lower_math.c.
  *
  *     gpu.grid(1)      ->  %b = zext i64 (intrin ctaid.x)  ...  add (mul %b, %d), %t
- *     min(a, b)        ->  select (icmp.slt b, a), b, a
  *     math.floor(x)    ->  fptosi.sat i64 (ffloor x)
  *     round(x, 2)      ->  fdiv (frint (fmul x, 100.0)), 100.0
- *
- * min and max of integers of different types choose among the arguments as they are, not among
- * converted ones: gpu.int8(5) is less than 300, though int8(300) is 44. */
+ */
 #include "ir/lower.h"
 
 #include <assert.h>
@@ -55,7 +52,7 @@ intrin_grid(struct lower *l, ir_ref py, enum ir_intrin id)
     return lower_value_new(l, type, n, parts);
 }
 
-/* ---- abs, min, max, len, round ---- */
+/* ---- abs, round ---- */
 
 static struct lower_value
 intrin_abs(struct lower *l, ir_ref py)
@@ -65,65 +62,6 @@ intrin_abs(struct lower *l, ir_ref py)
     lower_check_negate(l, x, type, "abs({i})");
     return lower_scalar(l, type,
                         ir_is_float(type) ? lower_op1(l, IR_FABS, x) : lower_int_abs(l, x, type));
-}
-
-struct intrin_choice {
-    const struct lower_value *args;
-    ir_ref *taken; /* argument k (1 and up) replaced the best of those before */
-    bool same_types;
-    struct lower_value best; /* same_types: the best so far */
-};
-
-/* `x` <op> the best of the first `n` arguments. */
-static ir_ref
-intrin_beats(struct lower *l, const struct intrin_choice *choice, enum ir_cmpop op,
-             struct lower_value x, uint32_t n)
-{
-    if (choice->same_types)
-        return lower_compare(l, op, x, choice->best);
-    ir_ref r = lower_compare(l, op, x, choice->args[0]);
-    for (uint32_t k = 1; k < n; k++)
-        r = lower_select(l, choice->taken[k], lower_compare(l, op, x, choice->args[k]), r);
-    return r;
-}
-
-/* Where the result is a float all arguments convert first, which keeps their order. */
-static struct lower_value
-intrin_minmax(struct lower *l, ir_ref py, enum ir_intrin id)
-{
-    ir_type type = intrin_type(l, py);
-    enum ir_cmpop op = id == IR_INTRIN_MIN ? IR_CMP_LT : IR_CMP_GT;
-    uint32_t n = lower_n_args(l, py);
-    struct lower_value tuple = lower_get(l, lower_arg(l, py, 0));
-    bool one = n == 1;
-    if (one)
-        n = lower_info(l, tuple.type)->n_elems;
-    struct lower_value *args = SP_NEW_N(l->core->arena, struct lower_value, n);
-    struct intrin_choice choice = {args, SP_NEW_N(l->core->arena, ir_ref, n), true, {0, 0, 0}};
-    for (uint32_t k = 0; k < n; k++) {
-        args[k] = one ? lower_elem(l, tuple, k) : lower_get(l, lower_arg(l, py, k));
-        if (ir_is_float(type))
-            args[k] = lower_convert(l, args[k], type);
-        choice.same_types &= args[k].type == args[0].type;
-    }
-    choice.best = args[0];
-    ir_ref result = lower_convert(l, args[0], type).parts[0];
-    for (uint32_t k = 1; k < n; k++) {
-        choice.taken[k] = intrin_beats(l, &choice, op, args[k], k);
-        ir_ref x = lower_convert(l, args[k], type).parts[0];
-        result = lower_select(l, choice.taken[k], x, result);
-        if (choice.same_types)
-            choice.best = lower_scalar(l, type, result);
-    }
-    return lower_scalar(l, type, result);
-}
-
-static struct lower_value
-intrin_len(struct lower *l, ir_ref py)
-{
-    struct lower_value array = lower_get(l, lower_arg(l, py, 0));
-    assert(lower_info(l, array.type)->kind == IR_KIND_ARRAY && "a tuple's length is a constant");
-    return lower_scalar(l, IR_T_INT, array.parts[1]);
 }
 
 /* floor, ceil, trunc, round: of a float a rounded one, saturated; of an integer itself. */
@@ -278,13 +216,8 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_GRID: return intrin_grid(l, py, id);
     case IR_RULE_ATOMIC: return lower_atomic(l, py, IR_ATOMIC_ADD, IR_ATOMIC_FADD);
     case IR_RULE_ABS: return intrin_abs(l, py);
-    case IR_RULE_MINMAX: return intrin_minmax(l, py, id);
-    case IR_RULE_RANGE: return lower_range(l, py);
     case IR_RULE_SLICE: return lower_slice_call(l, py);
-    case IR_RULE_LEN: return intrin_len(l, py);
     case IR_RULE_ROUND_DIGITS: return intrin_round_digits(l, py);
-    case IR_RULE_POW_BUILTIN:
-        return lower_pow(l, lower_arg(l, py, 0), lower_arg(l, py, 1), intrin_type(l, py));
     case IR_RULE_MATH: return intrin_math(l, py, id);
     case IR_RULE_LOG: return intrin_log(l, py);
     case IR_RULE_FCORE: return intrin_fcore(l, py, id);
@@ -314,6 +247,7 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_ULP:
     case IR_RULE_GCD:
     case IR_RULE_ISQRT: return lower_math(l, py, id);
+    default: return lower_builtin(l, py, id);
     }
     assert(!"registers are attributes, operators are lowered as such");
     return lower_zero(l, intrin_type(l, py));

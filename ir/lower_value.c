@@ -43,7 +43,17 @@ lower_n_parts(const struct lower *l, ir_type type)
         return n;
     }
     case IR_KIND_CELL: return lower_has_slot(l, type);
-    case IR_KIND_ITER: return 4;
+    case IR_KIND_ITER: {
+        bool over = info->iter == IR_ITER_LOOP || info->iter == IR_ITER_REVERSED;
+        if (over && lower_info(l, info->elems[0])->kind == IR_KIND_RANGE)
+            return 4;
+        if (info->iter == IR_ITER_UNROLLED && info->object)
+            return 0;
+        uint32_t n = over || info->iter == IR_ITER_ENUMERATE;
+        for (uint32_t i = 0; i < info->n_elems; i++)
+            n += lower_n_parts(l, info->elems[i]);
+        return n;
+    }
     case IR_KIND_NONE:
     case IR_KIND_OBJECT: return 0;
     case IR_KIND_MIXED:
@@ -89,11 +99,22 @@ lower_part_types(const struct lower *l, ir_type type, ir_type *machine_out)
         while (n < 3)
             machine_out[n++] = IR_T_I64;
         break;
-    case IR_KIND_ITER:
-        while (n < 4)
+    case IR_KIND_ITER: {
+        bool over = info->iter == IR_ITER_LOOP || info->iter == IR_ITER_REVERSED;
+        if (over && lower_info(l, info->elems[0])->kind == IR_KIND_RANGE) {
+            while (n < 4)
+                machine_out[n++] = IR_T_I64;
+            machine_out[1] = IR_T_I1;
+            break;
+        }
+        if (info->iter == IR_ITER_UNROLLED && info->object)
+            break;
+        if (over || info->iter == IR_ITER_ENUMERATE)
             machine_out[n++] = IR_T_I64;
-        machine_out[1] = IR_T_I1;
+        for (uint32_t i = 0; i < info->n_elems; i++)
+            n += lower_part_types(l, info->elems[i], machine_out + n);
         break;
+    }
     default: break;
     }
     return n;
@@ -175,6 +196,12 @@ lower_constant(struct lower *l, ir_const c, ir_type type)
             given[i] = info->elems[i] == IR_T_INT ? lower_constant(l, value->elems[i], IR_T_INT)
                                                   : (struct lower_value){info->elems[i], 0, NULL};
         return lower_slice_of(l, type, given);
+    }
+    if (info->kind == IR_KIND_RANGE) {
+        ir_ref parts[3];
+        for (uint32_t i = 0; i < 3; i++)
+            parts[i] = lower_int(l, IR_T_I64, ir_const_info(l->py, value->elems[i])->i);
+        return lower_value_new(l, type, 3, parts);
     }
     if (info->kind != IR_KIND_TUPLE) {
         assert(lower_n_parts(l, type) == 0 && "constants are numbers, tuples and objects");
@@ -289,6 +316,34 @@ value_convert_array(struct lower *l, struct lower_value value, ir_type to)
     return lower_value_new(l, to, value.n + info->rank, parts);
 }
 
+/* Iterators of the same kind: what they go over converts, a constant tuple gets its parts. */
+static struct lower_value
+value_convert_iter(struct lower *l, struct lower_value value, ir_type to)
+{
+    const struct ir_type_info info = *lower_info(l, to), old = *lower_info(l, value.type);
+    assert(old.kind == IR_KIND_ITER && old.iter == info.iter && old.n_elems == info.n_elems &&
+           "iterators meet iterators of their kind");
+    bool over = info.iter == IR_ITER_LOOP || info.iter == IR_ITER_REVERSED;
+    uint32_t total = lower_n_parts(l, to), at = 0, from = 0;
+    if (over && lower_info(l, info.elems[0])->kind == IR_KIND_RANGE)
+        return (struct lower_value){to, value.n, value.parts};
+    ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, total + 1);
+    if (over || info.iter == IR_ITER_ENUMERATE)
+        parts[at++] = value.parts[from++];
+    for (uint32_t i = 0; i < info.n_elems && at < total; i++) {
+        uint32_t n = lower_n_parts(l, old.elems[i]);
+        struct lower_value inner = {old.elems[i], n, n ? value.parts + from : NULL};
+        if (old.iter == IR_ITER_UNROLLED && old.object)
+            inner = lower_constant(l, old.object, old.elems[i]);
+        else
+            from += n;
+        inner = lower_convert(l, inner, info.elems[i]);
+        for (uint32_t k = 0; k < inner.n; k++)
+            parts[at++] = inner.parts[k];
+    }
+    return (struct lower_value){to, total, parts};
+}
+
 struct lower_value
 lower_convert(struct lower *l, struct lower_value value, ir_type to)
 {
@@ -305,9 +360,9 @@ lower_convert(struct lower *l, struct lower_value value, ir_type to)
     case IR_KIND_CLOSURE: return lower_convert_closure(l, value, to);
     case IR_KIND_RANGE:
     case IR_KIND_SLICE:
-    case IR_KIND_ITER:
         assert(value.n == lower_n_parts(l, to) && "ranges meet ranges, slices slices");
         return (struct lower_value){to, value.n, value.parts};
+    case IR_KIND_ITER: return value_convert_iter(l, value, to);
     case IR_KIND_NONE:
     case IR_KIND_OBJECT: return (struct lower_value){to, 0, NULL};
     default: break;

@@ -136,12 +136,22 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
     case IR_KIND_CONFLICT: return IR_T_CONFLICT;
     case IR_KIND_SCALAR:
     case IR_KIND_MACHINE: return info->dtype;
+    case IR_KIND_ITER:
+        row.iter = info->iter;
+        row.position = info->position;
+        row.object = info->object;
+        key_add(&key, &row.iter, sizeof row.iter);
+        key_add(&key, &row.position, sizeof row.position);
+        key_add(&key, &row.object, sizeof row.object);
+        row.n_elems = info->n_elems;
+        row.elems = info->elems;
+        key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
+        break;
     case IR_KIND_RECIPE:
         row.object = info->object;
         key_add(&key, &row.object, sizeof row.object);
         /* fallthrough */
     case IR_KIND_TUPLE:
-    case IR_KIND_ITER:
         row.n_elems = info->n_elems;
         row.elems = info->elems;
         key_add(&key, info->elems, info->n_elems * sizeof *info->elems);

@@ -230,6 +230,28 @@ numbers_join_closures(struct ir_module *module, const struct ir_type_info *a,
                                                          .consts = consts});
 }
 
+/* A loop over a tuple whose elements turn out to differ in type is unrolled. */
+static ir_type
+numbers_join_iters(struct ir_module *module, const struct ir_type_info *a,
+                   const struct ir_type_info *b)
+{
+    struct ir_type_info joined = b->iter == IR_ITER_UNROLLED ? *b : *a;
+    bool unrolled = joined.iter == IR_ITER_UNROLLED && a->iter != b->iter;
+    bool loop = a->iter == IR_ITER_LOOP || b->iter == IR_ITER_LOOP;
+    if (a->n_elems != b->n_elems || (unrolled ? !loop : a->iter != b->iter) ||
+        (!unrolled && a->position != b->position))
+        return IR_T_CONFLICT;
+    ir_type *elems = SP_NEW_N(module->arena, ir_type, a->n_elems + 1);
+    for (uint32_t i = 0; i < a->n_elems; i++) {
+        elems[i] = ir_type_join(module, a->elems[i], b->elems[i]);
+        if (elems[i] == IR_T_CONFLICT || elems[i] == IR_T_MIXED)
+            return IR_T_CONFLICT;
+    }
+    joined.elems = elems;
+    joined.object = a->object == b->object && !unrolled ? a->object : 0;
+    return ir_type_intern(module, &joined);
+}
+
 static ir_type
 numbers_join_arrays(struct ir_module *module, const struct ir_type_info *a,
                     const struct ir_type_info *b)
@@ -284,13 +306,7 @@ ir_type_join(struct ir_module *module, ir_type a, ir_type b)
             info_a.step_sign = 0;
         return ir_type_intern(module, &info_a);
     case IR_KIND_SLICE: return numbers_join_slices(module, &info_a, &info_b);
-    case IR_KIND_ITER: {
-        ir_type over = ir_type_join(module, info_a.elems[0], info_b.elems[0]);
-        if (over == IR_T_CONFLICT)
-            return over;
-        return ir_type_intern(
-            module, &(struct ir_type_info){.kind = IR_KIND_ITER, .n_elems = 1, .elems = &over});
-    }
+    case IR_KIND_ITER: return numbers_join_iters(module, &info_a, &info_b);
     case IR_KIND_CLOSURE: return numbers_join_closures(module, &info_a, &info_b);
     default: return IR_T_CONFLICT; /* objects meet only themselves */
     }

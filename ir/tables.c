@@ -69,6 +69,12 @@ static const struct {
 } param_rows[] = {
     {IR_INTRIN_ISCLOSE, {"a", "b", "rel_tol", "abs_tol"}},
     {IR_INTRIN_ROUND_, {"number", "ndigits"}},
+    {IR_INTRIN_MIN, {"default", "key"}},
+    {IR_INTRIN_MAX, {"default", "key"}},
+    {IR_INTRIN_POW_, {"base", "exp", "mod"}},
+    {IR_INTRIN_SUM, {"iterable", "start"}},
+    {IR_INTRIN_ENUMERATE, {"iterable", "start"}},
+    {IR_INTRIN_ZIP, {"strict"}},
     {IR_INTRIN_NP_ROUND, {"a", "decimals"}},
     {IR_INTRIN_NP_ANGLE, {"z", "deg"}},
     {IR_INTRIN_NP_CLIP, {"a", "a_min", "a_max", "min", "max"}},

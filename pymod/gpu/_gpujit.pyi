@@ -159,6 +159,12 @@ def gridsize(a: Any, /) -> Any:
 def fma(a: Any, b: Any, c: Any, /) -> Any:
     """x * y + z, rounded once."""
 
+def unroll(a: Any, /) -> Any:
+    """for x in unroll(tuple or constant range): each round has types and constants of its own"""
+
+def literal_unroll(a: Any, /) -> Any:
+    """the same as unroll"""
+
 class _threadIdx(Intrinsic):
     x: int
     """Index of the thread in its block, x."""

@@ -292,7 +292,7 @@ static const struct {
     {"raises", NULL},
     {"asserts", NULL},
     {"starcall", NULL},
-    {"dell", "a del statement cannot be used in a kernel"},
+    {"dell", NULL},
     {"outer", NULL},
     {"lam", NULL},
     {"k_closure", NULL},

@@ -94,18 +94,6 @@ def starred_call(x):
     x[0] = max(*args)  # error: NYI_CONSTRUCT a call of a builtin with *arguments
 
 
-# kernel(float32[:])
-def starred_target(x):
-    first, *rest = (1.0, 2.0, 3.0)  # error: NYI_CONSTRUCT starred unpacking
-    x[0] = first
-
-
-# kernel(float32[:])
-def starred_tuple(x):
-    pair = (1.0, 2.0)
-    x[0] = (0.0, *pair)[1]  # error: NYI_CONSTRUCT unpacking with *
-
-
 counter = 0
 
 
@@ -117,8 +105,6 @@ def assigned_global(x):
 
 
 # kernel(float32[:])
-def membership(x):
-    x[0] = 3 in (1, 2, 3)  # error: NYI_CONSTRUCT the operator 'in'
 
 
 # kernel(float32[:])
@@ -156,11 +142,6 @@ def printed(x):
 
 
 # kernel(float32[:])
-def summed(x):
-    x[0] = sum(x)  # error: NYI_CONSTRUCT the builtin 'sum'
-
-
-# kernel(float32[:])
 def text_result(x):
     x[0] = "text"  # error: CANNOT_STORE cannot be stored in an array of float32
 
@@ -171,18 +152,6 @@ def none_result(x):
 
 
 # kernel(float32[:])
-def deleted_local(x):
-    y = x[0]
-    del y  # error: NYI_CONSTRUCT a del statement
-
-
-# kernel(float32[:])
-def long_tuple(x):
-    t = (  # error: NYI_CONSTRUCT a tuple or a call of more than 30 values
-        x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0],
-        x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0], x[0],
-    )  # fmt: skip
-    x[0] = t[0]
 
 
 # kernel(float32[:])

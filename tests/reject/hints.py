@@ -75,25 +75,13 @@ def unpacked_number(x):
 
 # kernel(float32[:])
 def identity_of_members(x):
-    if Colour.RED is Colour.HALF:  # error: BAD_OPERANDS numbers have no identity
+    if Colour.RED is Colour.HALF:  # error: BAD_OPERANDS values have no identity
         x[0] = 0.0
 
 
 # kernel(float32[:])
 def printed(x):
     print(x[0])  # error: NYI_CONSTRUCT print them on the host
-
-
-# kernel(float32[:])
-def enumerated(x):
-    for i, v in enumerate(x):  # error: NYI_CONSTRUCT for i in range(len(x))
-        x[i] = v + 1
-
-
-# kernel(float32[:])
-def divided(x):
-    a, b = divmod(7, 3)  # error: NYI_CONSTRUCT a // b, a % b
-    x[0] = a + b
 
 
 # kernel(float32[:])

@@ -184,12 +184,6 @@ def tuples_that_differ(n, x):
 
 
 # kernel(float32[:])
-def loop_over_an_array(x):
-    for v in x:  # error: NOT_ITERABLE for i in range(len(x))
-        x[0] += v
-
-
-# kernel(float32[:])
 def unpacked_array(x):
     a, b = x  # error: NOT_UNPACKABLE by index
     x[0] = a + b

@@ -50,32 +50,55 @@ class Range:
     def __getitem__(self, index: Any) -> Int:
         return Int(self.range[integer_of(index)])
 
+    def __contains__(self, x: Any) -> bool:
+        return isinstance(x, Scalar) and x.value in self.range
+
+    @property
+    def start(self) -> Int:
+        return Int(self.range.start)
+
+    @property
+    def stop(self) -> Int:
+        return Int(self.range.stop)
+
+    @property
+    def step(self) -> Int:
+        return Int(self.range.step)
+
 
 def absolute(x: Any) -> Scalar:
     return operations.absolute(number(x, "abs"))
 
 
-def least(symbol: str, function: str, args: tuple) -> Any:
-    values = args[0] if len(args) == 1 else args
-    if len(args) == 1 and not isinstance(values, (tuple, Array)):
-        return number(values, function)  # as the compiler has it: min(x) is x
-    return operations.least(symbol, *(number(x, function) for x in values))
+def least(symbol: str, function: str, args: tuple, default: tuple) -> Any:
+    """The default, if there is one, joins the type; without it there must be a value."""
+    values = tuple(args[0] if len(args) == 1 else args)
+    numbers = [number(x, function) for x in values or default]
+    best = operations.least(symbol, *numbers)
+    if values and default and not isinstance(args[0], tuple):
+        best = operations.join(type(best), type(lift(default[0]))).of(best)
+    return best
 
 
-def smallest(*args: Any) -> Any:
-    return least("<", "min", args)
+def smallest(*args: Any, **default: Any) -> Any:
+    return least("<", "min", args, tuple(default.values()))
 
 
-def largest(*args: Any) -> Any:
-    return least(">", "max", args)
+def largest(*args: Any, **default: Any) -> Any:
+    return least(">", "max", args, tuple(default.values()))
 
 
 def length(x: Any) -> Int:
     return Int(builtins.len(x))
 
 
-def power(a: Any, b: Any) -> Any:
-    return number(a, "pow") ** number(b, "pow")
+def power(a: Any, b: Any, mod: Any = None) -> Any:
+    a, b = number(a, "pow"), number(b, "pow")
+    if mod is None:
+        return a**b
+    cls = type(a % number(mod, "pow"))
+    base, exponent, modulus = a.value, b.value, lift(mod).value
+    return cls(pow(base, exponent, modulus) if modulus and exponent >= 0 else 0)
 
 
 def both(a: Any, b: Any) -> tuple[Any, Any]:
@@ -138,11 +161,11 @@ def round_digits(x: Scalar, digits: int) -> Scalar:
     return type(x)(second(scaled, scale, name))
 
 
-def rounded(x: Any, digits: Any = None) -> Scalar:
+def rounded(x: Any, ndigits: Any = None) -> Scalar:
     x = number(x, "round")
-    if digits is None:
+    if ndigits is None:
         return to_int(x, builtins.round)
-    return round_digits(x, integer_of(digits, "the digits of round"))
+    return round_digits(x, integer_of(ndigits, "the digits of round"))
 
 
 FUNCTIONS = {

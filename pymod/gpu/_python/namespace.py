@@ -87,6 +87,8 @@ def _names() -> dict[str, Any]:
         "grid": grid,
         "gridsize": gridsize,
         "atomic.add": atomic_add,
+        "unroll": iter,
+        "literal_unroll": iter,
     }
     return names
 

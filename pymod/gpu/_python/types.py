@@ -23,6 +23,8 @@ class TypeObject:
         self.cls = cls
 
     def __call__(self, x: Any = 0) -> Scalar:
+        if self.cls.name == "bool" and (x is None or isinstance(x, tuple)):
+            return self.cls(bool(x))
         lifted = lift(x)
         if lifted is NotImplemented:
             message = f"argument 1 of {self.cls.name} cannot be {type(x).__name__}"
