@@ -198,6 +198,7 @@ builtin_divmod(struct lower *l, ir_ref py)
     ir_ref b = lower_get_as(l, lower_arg(l, py, 1), type);
     ir_ref parts[2];
     if (ir_is_float(type)) {
+        lower_check_divisor(l, "//", a, b, type);
         parts[0] = lower_float_divmod(l, a, b, false);
         parts[1] = lower_float_divmod(l, a, b, true);
     } else {
@@ -245,6 +246,8 @@ builtin_pow_mod(struct lower *l, ir_ref py)
     ir_ref c = lower_convert_scalar(l, lower_get_as(l, lower_arg(l, py, 2), type), type, wide);
     ir_ref e = exponent.type == IR_T_UINT64 ? exponent.parts[0]
                                             : lower_convert(l, exponent, IR_T_INT).parts[0];
+    lower_check_divisor(l, "%", a, c, wide);
+    lower_check_power(l, lower_scalar(l, wide, a), exponent, 0);
     ir_ref is_zero = lower_icmp(l, IR_ICMP_EQ, c, zero);
     ir_ref m = lower_select(l, is_zero, one, lower_int_abs(l, c, wide));
     ir_ref base = wide == IR_T_UINT64 ? lower_op2(l, IR_UREM, a, m) : 0;

@@ -156,14 +156,14 @@ def grid(a: Any, /) -> Any:
 def gridsize(a: Any, /) -> Any:
     """gridsize(n): threads of the whole grid; n = 1 an int, 2 or 3 a tuple (x, y[, z])."""
 
-def fma(a: Any, b: Any, c: Any, /) -> Any:
-    """x * y + z, rounded once."""
-
 def unroll(a: Any, /) -> Any:
     """for x in unroll(tuple or constant range): each round has types and constants of its own"""
 
 def literal_unroll(a: Any, /) -> Any:
     """the same as unroll"""
+
+def fma(a: Any, b: Any, c: Any, /) -> Any:
+    """x * y + z, rounded once."""
 
 class _threadIdx(Intrinsic):
     x: int

@@ -203,9 +203,7 @@ def deleted_twice(x):
 
 # kernel(float32[:])
 def sum_of_pairs(x):
-    x[0] = sum(
-        ((1, 2), (3, 4))
-    )  # error: ARGUMENT_TYPE it takes numbers, or a tuple, a range or an array
+    x[0] = sum(((1, 2), (3, 4)))  # error: ARGUMENT_TYPE it takes numbers, or a tuple
 
 
 # kernel(float32[:, :])
@@ -241,7 +239,13 @@ def divmod_of_an_array(x):
 
 # kernel(float32[:])
 def instance_of_an_array_class(x):
-    if isinstance(x, np.ndarray):  # error: ARGUMENT_TYPE an array has a dtype and an ndim
+    if isinstance(x, np.ndarray):  # error: NYI_CONSTRUCT 'numpy.ndarray' cannot be used
+        x[0] = 1
+
+
+# kernel(float32[:])
+def instance_of_no_class(x):
+    if isinstance(x, 3):  # error: ARGUMENT_TYPE an array has a dtype and an ndim
         x[0] = 1
 
 
