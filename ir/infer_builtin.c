@@ -336,9 +336,9 @@ builtin_reversed(struct intrin_call *call, struct ir_cell *out)
         return true;
     }
     return infer_bad_argument(call, 0,
-                               builtin_kind(call, 0) == IR_KIND_ITER
-                                   ? "reverse what the iterator goes over"
-                                   : "ranges, arrays and tuples can be reversed");
+                              builtin_kind(call, 0) == IR_KIND_ITER
+                                  ? "reverse what the iterator goes over"
+                                  : "ranges, arrays and tuples can be reversed");
 }
 
 /* gpu.unroll(x): every round of the loop over x has its own types and constants. */
@@ -432,13 +432,15 @@ static bool
 builtin_isinstance(struct intrin_call *call, struct ir_cell *out)
 {
     struct infer *in = call->in;
-    int found = call->args[1].constant
-                    ? builtin_is_instance(in, call->args[0].type, call->args[1].constant)
-                    : -1;
+    ir_const value = call->args[0].constant;
+    ir_type type = call->args[0].type;
+    if (value && ir_const_info(in->module, value)->kind == IR_C_UINT)
+        type = IR_T_INT; /* a large number of the program */
+    int found = call->args[1].constant ? builtin_is_instance(in, type, call->args[1].constant) : -1;
     if (found < 0)
         return infer_bad_argument(call, 1,
-                                   "it knows int, float, bool, tuple, range, NumPy's scalar types, "
-                                   "and tuples of them; an array has a dtype and an ndim");
+                                  "it knows int, float, bool, tuple, range, NumPy's scalar types, "
+                                  "and tuples of them; an array has a dtype and an ndim");
     *out = infer_constant(in, ir_const_bool(in->module, found));
     return true;
 }
