@@ -239,7 +239,7 @@ def too_many_to_unpack(x):
 # kernel(float32[:])
 # hint: max(a, b, ...), the first of equals as in Python
 def an_unsupported_keyword(x):
-    x[0] = max(x[0], x[1], key=abs)  # error: ARGUMENT_NAME max has no argument 'key'
+    x[0] = max(x[0], x[1], key=abs)  # error: NYI_CONSTRUCT the argument 'key' cannot be used
 
 
 # kernel(float32[:])
@@ -357,7 +357,7 @@ def a_prompt(x):
 
 
 # kernel(int, float32[:])
-# hint: arrays and tuples have a length
+# hint: arrays, tuples and ranges have a length
 def length_of_a_number(n, x):
     x[0] = len(n)  # error: ARGUMENT_TYPE argument 1 of len cannot be int
 
