@@ -85,6 +85,11 @@ report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_re
                           "a tuple keeps its length and its element types; a tuple that grows in a "
                           "loop has no type");
     bool objects = report_is_object(in, a) && report_is_object(in, b);
+    bool recipes = ir_type_info(in->module, a)->kind == IR_KIND_RECIPE ||
+                   ir_type_info(in->module, b)->kind == IR_KIND_RECIPE;
+    if (recipes)
+        return INFER_HINT(in, "a kernel cannot choose between texts or exceptions at run time: "
+                              "raise on each path");
     if (objects)
         return INFER_HINT(in, "a kernel cannot choose between functions, dtypes or strings at run "
                               "time: put the choice around the calls");

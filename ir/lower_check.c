@@ -76,16 +76,18 @@ lower_check_int(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, ir_re
     if (!l->ctx->options.check || type != IR_T_INT)
         return;
     const char *op = "+";
-    ir_ref ok;
+    ir_ref ok, other;
     switch (how) {
     case IR_LOW_IADD:
-        ok = lower_op2(l, IR_AND, lower_op2(l, IR_XOR, a, r), lower_op2(l, IR_XOR, b, r));
-        ok = check_not_negative(l, ok);
+        ok = lower_op2(l, IR_XOR, a, r);
+        other = lower_op2(l, IR_XOR, b, r);
+        ok = check_not_negative(l, lower_op2(l, IR_AND, ok, other));
         break;
     case IR_LOW_ISUB:
         op = "-";
-        ok = lower_op2(l, IR_AND, lower_op2(l, IR_XOR, a, b), lower_op2(l, IR_XOR, a, r));
-        ok = check_not_negative(l, ok);
+        ok = lower_op2(l, IR_XOR, a, b);
+        other = lower_op2(l, IR_XOR, a, r);
+        ok = check_not_negative(l, lower_op2(l, IR_AND, ok, other));
         break;
     case IR_LOW_IMUL:
         op = "*";

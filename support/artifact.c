@@ -87,8 +87,11 @@ fault_class_name(const char *recipe, int *len_out)
 {
     const char *at = strchr(recipe, ':');
     char *end = NULL;
-    *len_out = at ? (int)strtol(at + 1, &end, 10) : 0;
-    return at && *end == ':' ? end + 1 : "an exception";
+    long len = at ? strtol(at + 1, &end, 10) : 0;
+    bool good = at && *end == ':' && len > 0 && len < INT32_MAX;
+    const char *name = good ? end + 1 : "an exception";
+    *len_out = good ? (int)len : (int)strlen(name);
+    return name;
 }
 
 static void

@@ -255,6 +255,23 @@ def test_class_of_a_closure_and_what_is_left_of_it():
         kit.single(second, np.zeros(1))
 
 
+def test_class_that_is_gone():
+    class Gone(Exception):
+        pass
+
+    def main(x):
+        raise Gone("too late")
+
+    kernel = gpu.jit(main)
+    x = gpu.to_device(np.zeros(1))
+    kernel[1, 1](x)
+    del kernel, main, Gone
+    gc.collect()
+    with pytest.raises(gpu.KernelError, match="Gone") as caught:
+        gpu.synchronize()
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
 def test_exceptions_do_not_leak():
     class Mine(Exception):
         pass

@@ -199,3 +199,16 @@ def asserted_in_try(x, i):
         x[0] = 1.0
     except AssertionError:
         x[0] = 0.0
+
+
+# kernel(float32[:], int)
+def raised_choice(x, i):
+    text = "small"
+    if i > 3:
+        text = f"{i} is large"
+    raise ValueError(text)  # error: CANNOT_MEET 'text' is str on one path
+
+
+# kernel(float32[:], int)
+def shown_text(x, i):
+    x[i] = len(f"{i}")  # error: ARGUMENT_TYPE cannot be str
