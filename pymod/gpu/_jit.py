@@ -48,7 +48,7 @@ def jit(
     """Makes a kernel of a function: @jit, @jit(options), @jit("int, float32[:]").
 
     signature      a text or a list of texts: the only types that launches may have
-    check          raise what Python or NumPy would: IndexError, OverflowError, ZeroDivisionError, ...
+    check          raise what Python or NumPy would: IndexError, OverflowError and more
     debug          check and lineinfo
     lineinfo       line tables for profilers and debuggers
     fastmath       the next four at their fastest (float32)

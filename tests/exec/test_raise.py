@@ -260,7 +260,7 @@ def test_class_that_is_gone():
         pass
 
     def main(x):
-        raise Gone("too late")
+        raise Gone("too late")  # noqa: F821
 
     kernel = gpu.jit(main)
     x = gpu.to_device(np.zeros(1))

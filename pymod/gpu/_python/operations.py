@@ -190,7 +190,7 @@ def float_operation(symbol: str, a: float, b: float, name: str) -> float:
 def check_float(symbol: str, a: float, b: float, cls: Any) -> None:
     """check=True: Python's floats do not divide by zero, typed ones do as NumPy's."""
     divides = symbol in ("/", "//", "%") and b == 0
-    if cls.name == "float" and (divides or symbol == "**" and a == 0 and b < 0):
+    if cls.name == "float" and (divides or (symbol == "**" and a == 0 and b < 0)):
         raise ZeroDivisionError(f"division by zero: {a} {symbol} {b}")
 
 
