@@ -237,9 +237,9 @@ def too_many_to_unpack(x):
 
 
 # kernel(float32[:])
-# hint: max(a, b, ...), the first of equals as in Python
+# hint: write a loop that compares key(x)
 def an_unsupported_keyword(x):
-    x[0] = max(x[0], x[1], key=abs)  # error: NYI_CONSTRUCT the argument 'key' cannot be used
+    x[0] = max(x[0], x[1], key=abs)  # error: NYI_CONSTRUCT the argument 'key' cannot be used in a kernel
 
 
 # kernel(float32[:])
