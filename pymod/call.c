@@ -254,6 +254,24 @@ call_warn_copies(const struct call *call, struct pm_entry *entry)
     return entry->warned_copy = pm_warn_launch(call->kernel->state, SP_W_HOST_COPY, text);
 }
 
+/* Waits for the kernel and brings its results back: also those of threads that ended before or beside
+ * one that raised. The kernel's exception goes before those of the copies. */
+static bool
+call_finish_staged(struct call *call, const struct artifact *artifact)
+{
+    PyObject *type = NULL, *value = NULL, *traceback = NULL;
+    bool waited = pm_wait(call->kernel->state, call->dev, &call->launcher->config.stream);
+    if (!waited)
+        PyErr_Fetch(&type, &value, &traceback);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < call->n_args; i++)
+        if (call->args[i].foreign)
+            ok = call_unstage(call, artifact, i);
+    if (!waited)
+        PyErr_Restore(type, value, traceback);
+    return waited && ok;
+}
+
 static bool
 call_start_foreign(struct call *call, struct pm_entry *entry)
 {
@@ -268,10 +286,7 @@ call_start_foreign(struct call *call, struct pm_entry *entry)
     }
     ok = ok && call_start(call, entry);
     if (ok && on_host)
-        ok = pm_wait(call->kernel->state, call->dev, &call->launcher->config.stream);
-    for (uint32_t i = 0; ok && i < call->n_args; i++)
-        if (call->args[i].foreign)
-            ok = call_unstage(call, entry->artifact, i);
+        ok = call_finish_staged(call, entry->artifact);
     return call_free_staged(call) && ok;
 }
 
