@@ -27,6 +27,9 @@ rt_cpu_symbol(const char *name)
     if (!strcmp(name, #id))                                                                        \
         return (uintptr_t)id;
 #define CPU_HELPER(id) CPU_C(id)
+#define CPU_OWN(id, function)                                                                      \
+    if (!strcmp(name, #id))                                                                        \
+        return (uintptr_t)function;
 #include "runtime/cpu_symbols.def"
     return (uintptr_t)dlsym(RTLD_DEFAULT, name);
 }

@@ -123,5 +123,7 @@ void rt_cpu_unlink(struct cpu_linker *linker, struct cpu_linked *linked);
 
 /* cpu_symbols.c: the address of a function that compiled code may call, or 0. */
 uint64_t rt_cpu_symbol(const char *name);
+/* cpu_math.c */
+double rt_cpu_cbrt(double x);
 
 #endif
