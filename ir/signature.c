@@ -96,6 +96,9 @@ parse_axes(struct signature *s, struct ir_argtype *arg)
     uint32_t dense = UINT32_MAX; /* the axis marked ::1 */
     const char *dense_at = NULL;
     uint32_t rank = 0;
+    skip_blank(s);
+    if (take(s, "]"))
+        return true; /* no axes */
     do {
         if (rank == IR_MAX_RANK)
             return signature_fail(s, s->at, "more than %d dimensions", IR_MAX_RANK);

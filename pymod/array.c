@@ -241,7 +241,12 @@ array_get_buffer(PyObject *object, Py_buffer *buffer, int flags)
 static Py_ssize_t
 array_length(PyObject *self)
 {
-    return (Py_ssize_t)((struct pm_array *)self)->view.shape[0];
+    const struct pm_view *view = &((struct pm_array *)self)->view;
+    if (view->rank == 0) {
+        PyErr_SetString(PyExc_TypeError, "an array without axes has no length");
+        return -1;
+    }
+    return (Py_ssize_t)view->shape[0];
 }
 
 static PyObject *
@@ -287,8 +292,8 @@ array_reshape(PyObject *object, PyObject *args)
     struct pm_view view = self->view;
     int64_t known = 1, open = -1;
     Py_ssize_t rank = PyTuple_Check(shape) ? PyTuple_Size(shape) : -1;
-    if (rank < 1 || rank > IR_MAX_RANK)
-        return pm_fail(self->state, BAD_VALUE, "reshape takes 1 to 8 ints or a tuple of them");
+    if (rank < 0 || rank > IR_MAX_RANK)
+        return pm_fail(self->state, BAD_VALUE, "reshape takes at most 8 ints or a tuple of them");
     for (Py_ssize_t i = 0; i < rank; i++) {
         view.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
         if (PyErr_Occurred())

@@ -50,9 +50,9 @@ new_parse_shape(struct pm_state *state, PyObject *shape, struct pm_view *view)
     if (!numbers)
         return false;
     Py_ssize_t rank = PyTuple_Size(numbers);
-    bool ok = rank >= 1 && rank <= IR_MAX_RANK;
+    bool ok = rank <= IR_MAX_RANK;
     if (!ok)
-        pm_fail(state, BAD_VALUE, "an array's shape is an int or a tuple of 1 to 8 ints");
+        pm_fail(state, BAD_VALUE, "an array's shape is an int or a tuple of at most 8 ints");
     for (Py_ssize_t i = 0; ok && i < rank; i++) {
         view->shape[i] = PyNumber_AsSsize_t(PyTuple_GetItem(numbers, i), PyExc_OverflowError);
         ok = !PyErr_Occurred();

@@ -61,9 +61,6 @@ int
 pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
-    if (view->rank == 0)
-        return foreign_fail(state, what,
-                            "a 0-dimensional array; write x[()] for its value or x.reshape(1)");
     uint64_t bits = view->data;
     for (uint32_t i = 0; i < view->rank; i++) {
         if (view->shape[i] < 0)

@@ -288,3 +288,39 @@ def test_an_overlap_that_no_order_serves():
     error = failure("a[1:6] = a[7:2:-1]", vector())
     assert error.code == "STORE_OVERLAP"
     assert isinstance(error, ValueError)
+
+
+def test_arrays_without_axes(device):
+    source = (
+        "def kernel(a, b):\n    b[0] = a[()]\n    b[1] = a.ndim\n    b[2] = a.size\n    a[()] += 1\n"
+        "    v = a[...]\n    v[...] = v[()] * 2\n    v += 0.5\n    w = a[None]\n    w[0] += 10\n"
+    )
+    a, b = np.array(3.0), np.zeros(3)
+    kernel = kit.kernel(source)
+    kit.single(kernel, a, b)
+    assert a[()] == 18.5
+    assert b.tolist() == [3, 0, 1]
+    on_device = gpu.to_device(np.array(3.0))
+    assert (on_device.shape, on_device.ndim, on_device.size) == ((), 0, 1)
+    kit.single(kernel, on_device, b)
+    assert on_device.copy_to_host() == 18.5
+    assert on_device[()] == 18.5
+    on_device[...] = 4
+    assert on_device.reshape(1).copy_to_host().tolist() == [4]
+    assert gpu.zeros((), dtype=np.int32).copy_to_host().shape == ()
+    with pytest.raises(TypeError, match="has no length"):
+        len(on_device)
+    assert kernel.ptx("float64[], float64[:]")
+
+
+@pytest.mark.parametrize("rank", range(9))
+def test_every_rank(rank):
+    shape = (2, 3, 1, 2, 1, 2, 1, 2)[:rank]
+    for order in "CF":
+        a = np.array(np.arange(int(np.prod(shape)), dtype="int32").reshape(shape), order=order)
+        agree(
+            "a += 1\na.T[...] *= 2\na[..., None][..., 0] -= 1"
+            if rank < 8
+            else "a += 1\na.T[...] *= 2",
+            a,
+        )

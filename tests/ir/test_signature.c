@@ -48,6 +48,7 @@ test_good(void **state)
     expect("float32[::1, :]", "float32[::1, :]");
     expect("float64[::1]", "float64[::1]");
     expect("bool[:, :, :]", "bool[:, :, :]");
+    expect("float32[], int32[ ]", "float32[], int32[]");
     expect("void(float32[:])", "float32[:]");
     expect("None(float32[:])", "float32[:]");
     expect("(int32, float32[:])", "int32, float32[:]");
@@ -94,7 +95,6 @@ test_bad(void **state)
     expect("(int) x", "nothing more expected (at character 7)");
     expect("float32(int)", "a kernel returns nothing, not 'float32' (at character 1)");
     expect("float32[", "':' or '::1' expected (at character 9)");
-    expect("float32[]", "':' or '::1' expected (at character 9)");
     expect("float32[:", "']' expected (at character 10)");
     expect("float32[::2]", "'::1' is the only step (at character 11)");
     expect("float32[::1, ::1]", "a second '::1' (at character 14)");

@@ -156,7 +156,6 @@ def test_plain_call_says_what_to_write():
         ((1, 2, np.zeros(3, np.longdouble), 4), {}, "float128"),
         ((1, 2, np.zeros(3, ">f4"), 4), {}, ">f4"),
         ((1, 2, np.zeros(3, "M8[s]"), 4), {}, "datetime64"),
-        ((1, 2, np.array(1.0), 4), {}, "0-dimensional"),
         ((1, 2, np.ndarray(3, np.float32, bytearray(16), 1), 4), {}, "aligned"),
     ],
 )
