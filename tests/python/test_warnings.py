@@ -165,6 +165,38 @@ def test_seeds_that_are_declared():
     assert found(source, "int, uint32[:]") == []
 
 
+HALVES = """
+def kernel(n, x, b, y):
+    acc = x[0]
+    other = b[0]
+    single = gpu.float32(0)
+    for i in range(n):
+        acc += x[i]  # here
+        if x[i] > 0:
+            other = other - b[i]  # here
+        single += x[i]
+        y[i] = x[i] + x[i + 1]
+    y[0] = acc + other + single
+"""
+RANGES = """
+def kernel(n, x, b, y):
+    y[0] = x[0] * 65519
+    y[1] = x[1] * 65520  # here
+    if x[2] < -70000:  # here
+        y[2] = b[2] * 100000
+    y[3] = gpu.float32(x[3]) * 100000
+    y[4] = x[4] + n
+"""
+
+
+def test_halves():
+    signature = "int, float16[:], bfloat16[:], float32[:]"
+    lines_of(HALVES, signature, "HALF_SUM")
+    assert found(HALVES, "int, float32[:], float32[:], float32[:]") == []
+    lines_of(RANGES, signature, "HALF_RANGE")
+    assert found(RANGES, "int, float32[:], float32[:], float32[:]") == []
+
+
 def doubled(x):
     x[0] = x.size / 2
 
