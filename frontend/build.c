@@ -229,8 +229,13 @@ build_delete(struct build *b, uint32_t local)
         return;
     }
     ir_const name = ir_const_str(b->module, l->name, strlen(l->name));
+    if (!sp_bits_has(&b->sure, local)) {
+        ir_ref value = fe_ssa_read(&b->ssa, b->block, local);
+        build_add(b, IR_BOUND, name, 1, &value);
+    }
     fe_ssa_write(&b->ssa, b->block, local, fe_ssa_undef(&b->ssa, name));
     sp_bits_remove(&b->assigned, local);
+    sp_bits_remove(&b->sure, local);
 }
 
 static void

@@ -49,9 +49,12 @@ flow_fill_sure(struct build *b, uint32_t n_given)
             const struct fe_block *block = &b->cfg->blocks[i];
             memcpy(out.words, b->sure_in[i].words, n_words * sizeof *out.words);
             for (uint32_t k = block->first; k <= block->last; k++) {
-                uint32_t local = flow_assigned_local(b, &b->insns->data[k]);
+                const struct fe_insn *insn = &b->insns->data[k];
+                uint32_t local = flow_assigned_local(b, insn);
                 if (local < b->code->n_locals)
                     sp_bits_add(&out, local);
+                else if (insn->op == FE_OP_DEL)
+                    sp_bits_remove(&out, insn->arg);
             }
             for (uint32_t k = 0; k < block->n_succ; k++)
                 for (uint32_t w = 0; w < n_words; w++) {

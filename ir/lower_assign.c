@@ -439,8 +439,10 @@ assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_v
         a.apart = lower_info(l, value.type)->space != info.space;
         assign_spread(l, &a, value);
     } else {
-        if (!bin) /* converted once, not per element */
+        if (!bin) { /* converted once, not per element */
+            lower_check_store(l, value, info.dtype);
             a.value = lower_convert(l, value, info.dtype);
+        }
         if (layout != IR_LAYOUT_ANY && a.rank > 1) { /* without gaps: one axis */
             for (uint32_t k = 1; k < a.rank; k++)
                 a.extents[0] = lower_op2(l, IR_MUL, a.extents[0], a.extents[k]);

@@ -103,13 +103,18 @@ def arguments(name: str, kind: str, n: int) -> list[np.ndarray]:
         wide = np.exp2(generator.uniform(max(exponents - fraction, -1074), top, n - 2 * third))
         used = generator.uniform(low, high, 2 * third)
         if name in ("sinh", "cosh", "exp", "expm1", "exp2", "gamma", "lgamma", "erfc", "pow"):
-            used[third:] *= generator.choice([-1.0, 1.0], third) * generator.uniform(0, top * 0.7 / high, third)
+            used[third:] *= generator.choice([-1.0, 1.0], third) * generator.uniform(
+                0, top * 0.7 / high, third
+            )
         wide *= generator.choice([-1.0, 1.0], wide.size)
         columns.append(rounded(np.concatenate([wide, used]), kind))
     if name in TWO:
         generator.shuffle(columns[1][: n // 2])
         grid = np.meshgrid(special, special)
-        return [np.concatenate([c, rounded(g.ravel(), kind)]) for c, g in zip(columns, grid, strict=True)]
+        return [
+            np.concatenate([c, rounded(g.ravel(), kind)])
+            for c, g in zip(columns, grid, strict=True)
+        ]
     return [np.concatenate([columns[0], rounded(special, kind)])]
 
 
@@ -140,7 +145,15 @@ def ieee(name: str, args: tuple) -> float | None:
             return NAN
         return getattr(math, name)(x, y)
     if name == "hypot":
-        return INF if math.isinf(x) or math.isinf(y) else NAN if x != x or y != y else None if x or y else 0.0
+        return (
+            INF
+            if math.isinf(x) or math.isinf(y)
+            else NAN
+            if x != x or y != y
+            else None
+            if x or y
+            else 0.0
+        )
     if name == "atan2":
         plain = math.isfinite(x) and math.isfinite(y) and x != 0 and y != 0
         return None if plain else math.atan2(x, y)
@@ -155,7 +168,13 @@ def ieee(name: str, args: tuple) -> float | None:
     if name in below and x < below[name]:
         return NAN
     if name in ("acos", "asin", "atanh") and abs(x) >= 1:
-        return math.copysign(INF, x) if name == "atanh" and abs(x) == 1 else NAN if abs(x) > 1 or name == "atanh" else None
+        return (
+            math.copysign(INF, x)
+            if name == "atanh" and abs(x) == 1
+            else NAN
+            if abs(x) > 1 or name == "atanh"
+            else None
+        )
     if name in ("gamma", "lgamma") and -INF < x <= 0 and x == math.floor(x):
         return INF if name == "lgamma" else math.copysign(INF, x) if x == 0 else NAN
     if math.isinf(x):
@@ -229,7 +248,12 @@ def check_sample(name: str, columns: list[np.ndarray], high: np.ndarray, low: np
     """mpmath agrees on some of them."""
     import mpmath
 
-    names = {"pow": "power", "lgamma": "loggamma", "log2": lambda x: mpmath.log(x, 2), "exp2": lambda x: mpmath.power(2, x)}
+    names = {
+        "pow": "power",
+        "lgamma": "loggamma",
+        "log2": lambda x: mpmath.log(x, 2),
+        "exp2": lambda x: mpmath.power(2, x),
+    }
     function = names.get(name, name)
     function = getattr(mpmath, function, None) if isinstance(function, str) else function
     if name in ("fmod", "remainder") or function is None:
@@ -242,7 +266,12 @@ def check_sample(name: str, columns: list[np.ndarray], high: np.ndarray, low: np
             value = mpmath.re(function(*map(mpmath.mpf, args)))
             sum_of_both = mpmath.mpf(high[i]) + mpmath.mpf(low[i])
             error = abs(value - sum_of_both) if math.isfinite(high[i]) else 0
-            assert error <= abs(value) * mpmath.mpf(2) ** -80 + mpmath.mpf(2) ** -1074, (name, args, value, high[i])
+            assert error <= abs(value) * mpmath.mpf(2) ** -80 + mpmath.mpf(2) ** -1074, (
+                name,
+                args,
+                value,
+                high[i],
+            )
 
 
 # ---- Kernels ----
@@ -284,7 +313,11 @@ def measure(job: tuple[str, str, list[np.ndarray], np.ndarray]) -> dict[str, Any
         error = np.where(np.isnan(high), np.where(np.isnan(got), 0, INF), error)
         error = np.where(np.isnan(error), INF, error)
         # A zero has the sign that it should have.
-        error = np.where((high == 0) & (low == 0) & (got == 0) & (np.signbit(got) != np.signbit(high)), INF, error)
+        error = np.where(
+            (high == 0) & (low == 0) & (got == 0) & (np.signbit(got) != np.signbit(high)),
+            INF,
+            error,
+        )
     row: dict[str, Any] = {"name": name, "type": kind, "n": int(high.size)}
     inside = np.zeros(error.size, bool)
     if name == "lgamma":
@@ -334,7 +367,9 @@ def table(files: list[str]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--device", choices=["cpu", "cuda"])
     parser.add_argument("--n", type=int, default=N)
     parser.add_argument("--only", default="")
@@ -367,7 +402,9 @@ def main() -> int:
         rows = list(pool.map(measure, todo))
     bad = [r for r in rows if not r["error"] <= bound_of(r["name"], r["type"]) + 0.5]
     for row in rows:
-        print(f"{row['name']:10} {row['type']:9} {row['error']:10.3f} at {row['at']}: {row['got']!r}, exact {row['exact']!r}")
+        print(
+            f"{row['name']:10} {row['type']:9} {row['error']:10.3f} at {row['at']}: {row['got']!r}, exact {row['exact']!r}"
+        )
     for row in bad:
         print(f"beyond {bound_of(row['name'], row['type'])}: {row}")
     if options.out:

@@ -271,6 +271,9 @@ UNBOUND = {
     "both": "    if a:\n        x = 1\n    out[0] = 1 if b and x else 1\n",
     "constant": "    if a:\n        x = 1\n    out[x - 1] = 1\n",
     "function": "    out[0] = inner(a)\n",
+    "deleted": "    x = 1\n    if not a:\n        del x\n    out[0] = x\n",
+    "deleted twice": "    x = 1\n    if not a:\n        del x\n    del x\n    out[0] = 1\n",
+    "deleted and set": "    x = 1\n    del x\n    if a:\n        x = 2\n    out[0] = x\n",
 }  # fmt: skip
 INNER = "def inner(a):\n    if a:\n        x = 1\n    return x\n\n"
 
@@ -390,7 +393,8 @@ AGREE = [
     ("i8[0] = i8[-a]", 5, 0), ("i8[0] = math.floor(a * math.nan)", 1, 0),
     ("i8[0] = round(a * math.inf)", 1, 0), ("i8[0] = 0.0 ** -a", 1, 0),
     ("i8[0] = gpu.uint8(a) % gpu.uint8(b)", 1, 0), ("i8[0] = abs(a)", LOW, 0),
-    ("i8[0] = a << 1", 2**62, 0), ("i8[0] = a ** 3", 2**22, 0), ("i8[0] = a - b", LOW, 1),
+    ("i8[0:1] = a", 300, 0), ("i8[:] = a * 1.5", 200, 0),
+    ("i8[0] = divmod(a, b)[0]", 7, 0), ("i8[0] = a << 1", 2**62, 0), ("i8[0] = a ** 3", 2**22, 0), ("i8[0] = a - b", LOW, 1),
     ("i8[0] = a // b", LOW, -1), ("i8[0] += a", 127, 0),
 ]  # fmt: skip
 
