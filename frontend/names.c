@@ -32,8 +32,11 @@ fe_path_const(struct ir_module *module, const char *path, ir_const *const_out)
 {
     enum ir_intrin intrin = ir_intrin_by_path(path);
     ir_type scalar = names_scalar(path);
+    ir_const limit = ir_const_limit(module, path);
     double number;
-    if (intrin != IR_INTRIN_NONE)
+    if (limit)
+        *const_out = limit;
+    else if (intrin != IR_INTRIN_NONE)
         *const_out = ir_const_simple(module, IR_C_INTRIN, intrin);
     else if (scalar != IR_T_NONE)
         *const_out = ir_const_intern(

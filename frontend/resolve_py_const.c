@@ -166,6 +166,27 @@ const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
     return true;
 }
 
+/* np.finfo(...) and np.iinfo(...) that the program made: the namespace of their type's limits. */
+static bool
+const_numpy_limits(struct fe_reader *reader, PyObject *object, ir_const *out)
+{
+    static const char *const names[] = {"iinfo", "finfo"};
+    PyObject *numpy = py_module(py_of(reader)->interp, "numpy");
+    for (int k = 0; numpy && k < 2; k++) {
+        if ((PyObject *)Py_TYPE(object) != const_numpy_class(numpy, names[k]))
+            continue;
+        PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+        ir_type scalar = dtype ? const_numpy_scalar(numpy, dtype) : (ir_type)IR_T_NONE;
+        ir_const found = scalar == IR_T_NONE ? 0 : ir_const_limits(reader->module, k == 1, scalar);
+        PyErr_Clear();
+        Py_XDECREF(dtype);
+        if (found)
+            *out = found;
+        return found != 0;
+    }
+    return false;
+}
+
 /* ---- The kernel namespace, functions, builtins ---- */
 
 /* An attribute that objects of the kernel namespace carry: text or function in the instance, or
@@ -249,8 +270,9 @@ const_builtin(struct fe_reader *reader, PyObject *object, ir_const *out)
         module = PyObject_GetAttr(object, interp->s_module);
         name = PyObject_GetAttr(object, interp->s_name);
     } else if (PyType_Check(object)) {
-        module = PyUnicode_FromString("builtins");
         name = PyType_GetName((PyTypeObject *)object);
+        bool of_numpy = name && py_module_has(interp, "numpy", name, object);
+        module = PyUnicode_FromString(of_numpy ? "numpy" : "builtins");
     }
     PyErr_Clear();
     const char *module_text = py_text(reader->arena, module);
@@ -359,8 +381,8 @@ const_of(struct fe_reader *reader, PyObject *object, int depth)
     ir_const out;
     if (enum_value && depth <= CONST_MAX_DEPTH)
         return const_of(reader, enum_value, depth + 1);
-    if (const_numpy(reader, object, &out) || const_plain(reader, object, &out) ||
-        const_elements(reader, object, depth, &out))
+    if (const_numpy(reader, object, &out) || const_numpy_limits(reader, object, &out) ||
+        const_plain(reader, object, &out) || const_elements(reader, object, depth, &out))
         return out;
     if ((PyObject *)Py_TYPE(object) == interp->function_type)
         return ir_const_simple(reader->module, IR_C_FUNC, reader->resolver->add(reader, object));

@@ -145,6 +145,14 @@ bool ir_bind_call(const struct ir_module *module, const struct ir_func *callee, 
                   ir_const names, struct ir_binding *bindings_out, struct sp_diag *diag,
                   const struct sp_src *where);
 
+/* The x of the call `x.method(...)`; 0: the method is called elsewhere than where it is named. */
+static inline ir_ref
+ir_method_self(const struct ir_func *func, ir_ref call)
+{
+    ir_ref method = ir_arg(func, call, 0);
+    return ir_insn(func, method)->op == IR_ATTR ? ir_arg(func, method, 0) : 0;
+}
+
 /* Which operand of a CALL of intrinsic `id` is its parameter number k, from 0, by place or by name;
  * 0: it was not given. */
 uint32_t ir_intrin_operand(const struct ir_module *module, const struct ir_insn *call,

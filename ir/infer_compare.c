@@ -90,7 +90,7 @@ compare_cells(struct infer *in, enum ir_cmpop op, struct ir_cell a, struct ir_ce
     bool kinds_differ =
         kind_a != kind_b && compare_is_sequence(kind_a) && compare_is_sequence(kind_b);
     if (objects || kinds_differ)
-        return (a.type == b.type) == (op == IR_CMP_EQ);
+        return (a.type == b.type || ir_same_dtype(in->module, a.type, b.type)) == (op == IR_CMP_EQ);
     return NO_RESULT;
 }
 

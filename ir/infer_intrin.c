@@ -277,7 +277,9 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_NP_ROUND:
     case IR_RULE_NP_JOIN:
     case IR_RULE_NP_BOOL:
-    case IR_RULE_NP_BITS: return infer_rule_numpy(call, out);
+    case IR_RULE_NP_BITS:
+    case IR_RULE_NP_DTYPE: return infer_rule_numpy(call, out);
+    case IR_RULE_METHOD: return infer_rule_method(call, out);
     default: return infer_rule_builtin(call, out);
     }
     return false;
@@ -348,9 +350,18 @@ infer_rule_intrin(struct infer *in, struct ir_instance *instance, ir_ref ref, en
     call.name = call.row->path + (builtin ? 9 : 0);
     if (!intrin_check_count(&call) || (insn->imm && !intrin_check_keywords(&call, insn->imm)))
         return false;
+    ir_ref self = 0;
+    if (call.row->rule == IR_RULE_METHOD) {
+        if (!(self = ir_method_self(instance->func, ref))) {
+            CALL_ERROR(&call, NYI_CONSTRUCT, "a method that is not called where it is named");
+            return CALL_HINT(&call, "write x.%s(...)", strchr(call.name, '.') + 1);
+        }
+        call.n++;
+    }
     call.args = SP_NEW_N(in->ctx->arena, struct ir_cell, call.n);
     for (uint32_t i = 0; i < call.n; i++) {
-        call.args[i] = infer_operand(instance, ref, i + 1);
+        call.args[i] =
+            self && i == 0 ? instance->cells[self] : infer_operand(instance, ref, self ? i : i + 1);
         if (!infer_known(call.args[i].type))
             return true;
     }

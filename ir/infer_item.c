@@ -137,6 +137,10 @@ item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, 
     double number;
     ir_const found = 0;
     enum ir_intrin id = ir_intrin_by_path(full);
+    if ((found = ir_const_limit(in->module, full))) {
+        *out = infer_constant(in, found);
+        return true;
+    }
     if (id != IR_INTRIN_NONE)
         found = ir_const_simple(in->module, IR_C_INTRIN, id);
     else if (ir_intrin_is_prefix(full))
@@ -150,7 +154,7 @@ item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, 
             in->module,
             &(struct ir_const_info){.kind = IR_C_DTYPE,
                                     .scalar = (uint8_t)ir_scalar_by_name(name, strlen(name))});
-    if (!found && strncmp(path, "numpy", 5) == 0) /* its other names are constants of the host */
+    if (!found && strcmp(path, "numpy") == 0) /* its other names are constants of the host */
         return item_host_attr(in, instance, ref, object, name, out);
     if (!found) {
         char hint[200];
@@ -193,6 +197,10 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
         return item_namespace_attr(in, instance, ref, a.constant, name, out);
     if (object && object->kind == IR_C_HOST)
         return item_host_attr(in, instance, ref, a.constant, name, out);
+    if (object && object->kind == IR_C_DTYPE)
+        return infer_rule_dtype_attr(in, instance, ref, object->scalar, name, out);
+    if (ir_type_is_scalar(a.type))
+        return infer_rule_number_attr(in, instance, ref, a, name, out);
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_RANGE)
         return item_range_attr(in, instance, ref, a, name, out);
     INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);

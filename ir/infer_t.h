@@ -163,6 +163,12 @@ bool infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instea
 bool infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool *wait_out);
 /* The functions of numpy, infer_numpy.c. */
 bool infer_rule_numpy(struct intrin_call *call, struct ir_cell *out);
+/* Methods of numbers: the number is argument 0. */
+bool infer_rule_method(struct intrin_call *call, struct ir_cell *out);
+bool infer_rule_number_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                            struct ir_cell number, const char *name, struct ir_cell *out);
+bool infer_rule_dtype_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                           ir_type scalar, const char *name, struct ir_cell *out);
 bool infer_rule_cmp(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
 bool infer_rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
 bool infer_rule_in(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);

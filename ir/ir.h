@@ -136,7 +136,7 @@ enum ir_rule {
     IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX,
     IR_RULE_SLICE,
     IR_RULE_NP_FLOAT, IR_RULE_NP_POWER, IR_RULE_NP_FMOD, IR_RULE_NP_SAME, IR_RULE_NP_ROUND,
-    IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS,
+    IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS, IR_RULE_NP_DTYPE, IR_RULE_METHOD,
     IR_RULE_ENUMERATE, IR_RULE_ZIP, IR_RULE_REVERSED, IR_RULE_UNROLL, IR_RULE_TUPLE, IR_RULE_SUM,
     IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_NONE
 };
@@ -376,6 +376,16 @@ ir_const ir_const_uint(struct ir_module *module, uint64_t value); /* INT if it f
 ir_const ir_const_float(struct ir_module *module, double value);
 ir_const ir_const_bool(struct ir_module *module, bool value);
 ir_const ir_const_str(struct ir_module *module, const char *text, size_t len);
+ir_const ir_const_dtype(struct ir_module *module, ir_type scalar);
+/* "numpy.finfo.float32.eps", "numpy.iinfo.int8.max" and the like; 0 if there is no such limit. */
+ir_const ir_const_limit(struct ir_module *module, const char *path);
+/* The namespace "numpy.finfo.float32" of a type's limits; 0 if the type has none of the kind. */
+ir_const ir_const_limits(struct ir_module *module, bool of_floats, ir_type scalar);
+/* The number type, not weak, that a DTYPE or a text names; IR_T_NONE if it names none. */
+ir_type ir_dtype_of(const struct ir_module *module, ir_const c);
+/* Whether both objects name one number type, as `a.dtype == np.float32`, `== "float32"` or `== float`
+ * ask. */
+bool ir_same_dtype(const struct ir_module *module, ir_type a, ir_type b);
 ir_const ir_const_tuple(struct ir_module *module, uint32_t n, const ir_const *elems);
 ir_const ir_const_simple(struct ir_module *module, enum ir_const_kind kind, uint64_t u);
 void ir_const_print(const struct ir_module *module, ir_const c, struct sp_str *out);

@@ -63,7 +63,10 @@ lower_value_of(struct lower *l, ir_ref py)
         return lower_scalar(l, IR_T_BOOL, imm ? lower_not(l, in) : in);
     }
     case IR_TRUTH: return lower_scalar(l, IR_T_BOOL, lower_truth(l, lower_get(l, first)));
-    case IR_ATTR: return lower_attr(l, py);
+    case IR_ATTR:
+        if (ir_type_is_scalar(l->inst->cells[first].type))
+            return lower_number_attr(l, py);
+        return lower_attr(l, py);
     case IR_ITEM: return lower_item(l, py);
     case IR_SLICE: return lower_slice(l, py);
     case IR_LIST:

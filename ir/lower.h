@@ -317,6 +317,8 @@ const char *lower_source_name(const struct lower *l, ir_ref py);
 void lower_throw(struct lower *l, ir_ref py);
 
 struct lower_value lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id);
+struct lower_value lower_method(struct lower *l, ir_ref py, enum ir_intrin id);
+struct lower_value lower_number_attr(struct lower *l, ir_ref py);
 /* Operand of a CALL that is parameter number k of the intrinsic, by place or by name; 0: not given. */
 ir_ref lower_param(struct lower *l, ir_ref py, enum ir_intrin id, uint32_t k);
 /* A number rounded to so many decimals, of its own type. */

@@ -366,7 +366,8 @@ lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lo
     if (lower_info(l, a.type)->kind == IR_KIND_TUPLE &&
         lower_info(l, b.type)->kind == IR_KIND_TUPLE)
         return arith_compare_tuples(l, op, a, b);
-    return lower_bool(l, (a.type == b.type) == (op == IR_CMP_EQ));
+    bool equal = a.type == b.type || ir_same_dtype(l->py, a.type, b.type);
+    return lower_bool(l, equal == (op == IR_CMP_EQ));
 }
 
 ir_ref

@@ -155,8 +155,9 @@ builtin_add(struct lower *l, struct lower_value a, struct lower_value b)
     enum ir_lowering how;
     ir_type type = ir_bin_type(IR_BIN_ADD, a.type, b.type, false, &how);
     ir_ref x = lower_convert(l, a, type).parts[0], y = lower_convert(l, b, type).parts[0];
-    return lower_scalar(l, type, ir_is_float(type) ? lower_op2(l, IR_FADD, x, y)
-                                                   : lower_int_op(l, how, x, y, type));
+    return lower_scalar(l, type,
+                        ir_is_float(type) ? lower_op2(l, IR_FADD, x, y)
+                                          : lower_int_op(l, how, x, y, type));
 }
 
 static struct lower_value

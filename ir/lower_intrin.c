@@ -237,7 +237,9 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_NP_JOIN:
     case IR_RULE_NP_BOOL:
     case IR_RULE_NP_BITS: return lower_numpy(l, py, id);
+    case IR_RULE_METHOD: return lower_method(l, py, id);
     case IR_RULE_SREG:
+    case IR_RULE_NP_DTYPE:
     case IR_RULE_OPERATOR: break;
     case IR_RULE_ISCLOSE:
     case IR_RULE_HYPOT:

@@ -374,15 +374,59 @@ numpy_bool(struct lower *l, ir_ref py, enum ir_intrin id)
     return lower_scalar(l, IR_T_BOOL, r);
 }
 
+/* One bits of the absolute value, or with `length` its digits in base 2. */
 static struct lower_value
-numpy_bits(struct lower *l, ir_ref py)
+numpy_bits(struct lower *l, struct lower_value x, bool length)
 {
-    struct lower_value x = numpy_arg(l, py, 0);
     ir_type wide = ir_is_unsigned(x.type) ? IR_T_UINT64 : IR_T_INT;
     ir_ref size = lower_int_abs(l, lower_convert(l, x, wide).parts[0], wide);
-    ir_ref r = lower_op1(l, IR_CTPOP, size);
+    ir_ref r = lower_op1(l, length ? IR_CTLZ : IR_CTPOP, size);
+    if (length)
+        r = lower_op2(l, IR_SUB, lower_int(l, IR_T_I64, 64), r);
     lower_mark_nonneg(l, r);
     return lower_scalar(l, IR_T_INT, r);
+}
+
+/* ---- Methods and attributes of numbers ---- */
+
+static ir_ref
+numpy_is_integer(struct lower *l, struct lower_value x)
+{
+    if (!ir_is_float(x.type))
+        return lower_bool(l, true);
+    ir_ref v = x.parts[0], infinity = numpy_float(l, v, INFINITY);
+    ir_ref whole = lower_fcmp(l, IR_FCMP_OEQ, lower_op1(l, IR_FTRUNC, v), v);
+    return lower_op2(l, IR_AND, whole,
+                     lower_fcmp(l, IR_FCMP_OLT, lower_op1(l, IR_FABS, v), infinity));
+}
+
+struct lower_value
+lower_method(struct lower *l, ir_ref py, enum ir_intrin id)
+{
+    ir_type type = numpy_type(l, py);
+    struct lower_value x = lower_get(l, ir_method_self(l->from, py));
+    switch (id) {
+    case IR_INTRIN_NUMBER_VIEW: {
+        ir_type machine = lower_machine(l, type);
+        bool same = lower_type_of(l, x.parts[0]) == machine;
+        return lower_scalar(l, type,
+                            same ? x.parts[0] : lower_cast(l, IR_BITCAST, machine, x.parts[0]));
+    }
+    case IR_INTRIN_NUMBER_IS_INTEGER: return lower_scalar(l, type, numpy_is_integer(l, x));
+    case IR_INTRIN_NUMBER_BIT_COUNT: return numpy_bits(l, x, false);
+    case IR_INTRIN_NUMBER_BIT_LENGTH: return numpy_bits(l, x, true);
+    default: return lower_convert(l, x, type);
+    }
+}
+
+struct lower_value
+lower_number_attr(struct lower *l, ir_ref py)
+{
+    ir_type type = numpy_type(l, py);
+    const char *name = ir_const_info(l->py, ir_insn(l->from, py)->imm)->str;
+    assert((*name == 'r' || *name == 'i') && "dtype and methods are constants");
+    return *name == 'r' ? lower_convert(l, lower_get(l, ir_arg(l->from, py, 0)), type)
+                        : lower_zero(l, type);
 }
 
 struct lower_value
@@ -396,7 +440,7 @@ lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_NP_JOIN: return numpy_join(l, py, id);
     case IR_RULE_NP_FMOD: return numpy_fmod(l, py);
     case IR_RULE_NP_BOOL: return numpy_bool(l, py, id);
-    case IR_RULE_NP_BITS: return numpy_bits(l, py);
+    case IR_RULE_NP_BITS: return numpy_bits(l, numpy_arg(l, py, 0), false);
     default: break;
     }
     assert(!"no such rule of numpy");

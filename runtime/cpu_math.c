@@ -24,3 +24,10 @@ rt_cpu_cbrt(double x)
     double residual = (cube - scaled) + (cube_rest + square_rest * y);
     return (y - residual / (3 * square)) * undo;
 }
+
+/* glibc's errs by more than 6 units. */
+float
+rt_cpu_tgammaf(float x)
+{
+    return (float)tgamma(x);
+}

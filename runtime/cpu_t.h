@@ -125,5 +125,6 @@ void rt_cpu_unlink(struct cpu_linker *linker, struct cpu_linked *linked);
 uint64_t rt_cpu_symbol(const char *name);
 /* cpu_math.c */
 double rt_cpu_cbrt(double x);
+float rt_cpu_tgammaf(float x);
 
 #endif
