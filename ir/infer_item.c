@@ -245,7 +245,7 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
         return in->reporting ? INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "this index") : true;
     if (!infer_known(joined)) {
         INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "the index of a tuple of different types");
-        return false;
+        return INFER_HINT(in, "write a number, choose with if, or go over the tuple: for v in t");
     }
     *out = infer_typed(joined);
     return true;
