@@ -252,16 +252,35 @@ def test_more_forms():
     assert math.isnan(out[11])
 
 
+def test_lcm():
+    source = (
+        "def kernel(a, b, out):\n    i = gpu.grid(1)\n    if i < a.size:\n        out[0, i] = math.lcm(a[i], b[i])\n"
+        "        out[1, i] = math.lcm(a[i], b[i], 6)\n        out[2, i] = math.lcm()\n        out[3, i] = math.lcm(a[i])\n"
+    )
+    a = np.array([0, 0, 12, -12, 17, 2**31, 2**20 + 1, 99])
+    b = np.array([0, 5, 18, 18, 5, 2**10, 3, -9])
+    out = np.zeros((4, a.size), "int64")
+    kit.launch(kit.kernel(source), a.size, a, b, out)
+    pairs = list(zip(a.tolist(), b.tolist(), strict=True))
+    assert out[0].tolist() == [math.lcm(x, y) for x, y in pairs]
+    assert out[1].tolist() == [math.lcm(x, y, 6) for x, y in pairs]
+    assert out[2].tolist() == [1] * a.size
+    assert out[3].tolist() == np.abs(a).tolist()
+
+
 def test_fma_rounds_once():
     x = np.array([1 + 2.0**-30, 1 - 2.0**-30, -1.0])
     out = np.zeros(1)
     kit.single(kit.kernel("def kernel(x, out):\n    out[0] = math.fma(x[0], x[1], x[2])\n"), x, out)
     assert out[0] == -(2.0**-60)
+    out[0] = 0
+    kit.single(kit.kernel("def kernel(x, out):\n    out[0] = gpu.fma(x[0], x[1], x[2])\n"), x, out)
+    assert out[0] == -(2.0**-60)
 
 
 def test_every_function_of_the_table_is_tested():
     """The list above and the kernel namespace agree."""
-    known = {*ULPS, "isfinite", "isinf", "isnan", "floor", "ceil", "trunc", "frexp", "modf", "ldexp", "gcd", "isqrt",
+    known = {*ULPS, "isfinite", "isinf", "isnan", "floor", "ceil", "trunc", "frexp", "modf", "ldexp", "gcd", "lcm", "isqrt",
              "isclose", "fma"}  # fmt: skip
     if hasattr(gpu, "intrinsics"):
         assert {n.removeprefix("math.") for n in gpu.intrinsics() if n.startswith("math.")} == known

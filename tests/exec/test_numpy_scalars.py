@@ -174,7 +174,9 @@ def test_divide_and_power():
         for name in ("divide", "true_divide"):
             compare(name, kinds)
         for part in (0, 1):
-            compare("divmod", kinds, f"np.divmod(x, y)[{part}]", lambda x, y, k=part: np.divmod(x, y)[k])
+            compare(
+                "divmod", kinds, f"np.divmod(x, y)[{part}]", lambda x, y, k=part: np.divmod(x, y)[k]
+            )
     out, (x, y) = run("np.power(x, np.maximum(y, 0))", ["int", "int"], "int64")
     assert out.tolist() == np.power(x, np.maximum(y, 0)).tolist()
     out, (x, y) = run("np.pow(np.abs(x), y)", ["float64", "float64"], "float64")
