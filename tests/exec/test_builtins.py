@@ -1,5 +1,7 @@
 """Python's builtins in kernels."""
 
+# ruff: noqa: UP018, SIM113
+
 import math
 
 import gpu

@@ -1,6 +1,8 @@
 """Iterators: what loops go over, nested freely, as CPython does it; and loops over elements of
 different types, whose rounds have their own types and constants."""
 
+# ruff: noqa: B007, SIM113
+
 import math
 
 import gpu

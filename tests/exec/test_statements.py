@@ -1,5 +1,7 @@
 """Statements that every version of Python compiles in its own way."""
 
+# ruff: noqa: B007, F722, PIE790
+
 import gpu
 import kit
 import numpy as np

@@ -1,5 +1,7 @@
 """Tuples as values: comparison, membership, joining, cutting, unpacking."""
 
+# ruff: noqa: SIM300, SIM113, E741, C408, C409, F632
+
 import math
 
 import gpu

@@ -11,11 +11,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "exec"))
 
 import kit
 import test_arrays
+import test_builtins
 import test_flow
 import test_functions
 import test_indices
+import test_iteration
 import test_math
 import test_operators
+import test_statements
+import test_tuples
 import test_views
 from oracle import TYPES, NoResult, result_type
 
@@ -52,6 +56,30 @@ def test_view_kernels(name, tmp_path):
     for arch, dense in (("sm_75", False), ("sm_90", True)):
         types = signature.replace(":]", "::1]") if dense else signature
         assemble(kit.kernel(test_views.text(name)).ptx(types, arch=arch), arch, tmp_path)
+
+
+def python_kernels() -> dict:
+    """Loops, tuples, builtins and statements: functions with the arguments that their tests give."""
+    out = test_iteration.out()
+    cases = [(*case, out) for case in (*test_iteration.UNIFORM, *test_iteration.MIXED)]
+    cases += [(*case, out) for case in test_builtins.CASES if case[0] is not test_builtins.sums]
+    cases += [(test_builtins.modular, *[test_builtins.Y] * 4), (test_iteration.range_ends, out)]
+    arrays = {"x": test_tuples.X, "y": test_tuples.Y, "o": out}
+    for function in (*test_tuples.CASES, *test_statements.CASES):
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        cases.append((function, *[arrays[name] for name in names]))
+    return {case[0].__name__: case for case in cases}
+
+
+PYTHON = python_kernels()
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_python_kernels(name, tmp_path):
+    function, *arguments = PYTHON[name]
+    for arch in ("sm_75", "sm_90"):
+        text = gpu.jit(function).ptx(", ".join(map(view_type, arguments)), arch=arch)
+        assemble(text, arch, tmp_path)
 
 
 def operator_kernel(a: str) -> tuple[str, str]:
