@@ -13,7 +13,7 @@
  * bits of a number beyond 2^53 are made one that says whether they were 0.
  *
  * Lost alternative: half arithmetic in CORE, for which every target would need both ways. LLVM finds
- * the native instructions for these sequences (tests/ptxas/test_halves.py). */
+ * the native instructions for these sequences (tests/ptxas/test_half_ptx.py). */
 #include "ir/lower.h"
 
 ir_ref
