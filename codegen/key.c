@@ -92,8 +92,14 @@ cg_key(struct cg_state *state, const struct cg_request *request)
     sp_hash_add_u64(&hash, request->n_args);
     for (uint32_t i = 0; i < request->n_args; i++) {
         const struct ir_argtype *arg = &request->args[i];
-        const uint8_t bytes[] = {arg->kind,   arg->dtype,     arg->rank,
-                                 arg->layout, arg->read_only, arg->align_log2};
+        const uint8_t bytes[] = {arg->kind,
+                                 arg->dtype,
+                                 arg->rank,
+                                 arg->layout,
+                                 arg->read_only,
+                                 arg->align_log2,
+                                 (uint8_t)arg->n_elems,
+                                 (uint8_t)(arg->n_elems >> 8)};
         sp_hash_add(&hash, bytes, sizeof bytes);
     }
 #define CG_OPTION(name, kind, fallback, low, high, environment, keyed, meaning)                    \

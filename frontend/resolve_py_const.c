@@ -313,6 +313,45 @@ const_enum_value(struct fe_interp *interp, PyObject *object)
     return value;
 }
 
+/* A class with tuple's layout and _fields, by its name and theirs. */
+static bool
+const_class(struct fe_reader *reader, PyObject *object, ir_const *out)
+{
+    struct fe_interp *interp = py_of(reader)->interp;
+    if (!PyType_Check(object) || object == (PyObject *)&PyTuple_Type ||
+        !PyType_IsSubtype((PyTypeObject *)object, &PyTuple_Type))
+        return false;
+    PyObject *fields = py_type_lookup(interp, object, interp->s_fields);
+    PyObject *name = PyType_GetName((PyTypeObject *)object);
+    const char *text = py_text(reader->arena, name);
+    PyErr_Clear();
+    Py_XDECREF(name);
+    if (!text || !fields || !PyTuple_Check(fields) || PyTuple_Size(fields) > CONST_MAX_ELEMS)
+        return false;
+    uint32_t n = (uint32_t)PyTuple_Size(fields);
+    ir_const *elems = SP_NEW_N(reader->arena, ir_const, n + 1);
+    elems[0] = ir_const_str(reader->module, text, strlen(text));
+    for (uint32_t i = 0; i < n; i++) {
+        const char *field = py_text(reader->arena, PyTuple_GetItem(fields, i));
+        if (!field)
+            return false;
+        elems[i + 1] = ir_const_str(reader->module, field, strlen(field));
+    }
+    *out = ir_const_intern(
+        reader->module, &(struct ir_const_info){.kind = IR_C_CLASS, .len = n + 1, .elems = elems});
+    return true;
+}
+
+/* Whether calling the class does no more than to fill the fields: collections.namedtuple or NamedTuple
+ * made it; what inherits from such a class may have a __new__ of its own. */
+static bool
+const_is_named(PyObject *object)
+{
+    return PyType_Check(object) && object != (PyObject *)&PyTuple_Type &&
+           PyType_IsSubtype((PyTypeObject *)object, &PyTuple_Type) &&
+           PyType_GetSlot((PyTypeObject *)object, Py_tp_base) == (void *)&PyTuple_Type;
+}
+
 /* Tuples, slices, frozensets: elements one by one. */
 static bool
 const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *out)
@@ -342,7 +381,12 @@ const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *
     for (uint32_t i = 0; i < n; i++)
         list[i] = const_of(reader, PyTuple_GetItem(tuple, i), depth + 1);
     Py_DECREF(tuple);
-    *out = ir_const_tuple(reader->module, n, list);
+    struct ir_const_info info = {.kind = IR_C_TUPLE, .len = n, .elems = list};
+    bool is_named = !PyTuple_CheckExact(object) && PyTuple_Check(object) &&
+                    const_class(reader, (PyObject *)Py_TYPE(object), &info.named);
+    if (is_named && ir_const_info(reader->module, info.named)->len != n + 1)
+        info.named = 0;
+    *out = ir_const_intern(reader->module, &info);
     return true;
 }
 
@@ -386,7 +430,8 @@ const_of(struct fe_reader *reader, PyObject *object, int depth)
         return out;
     if ((PyObject *)Py_TYPE(object) == interp->function_type)
         return ir_const_simple(reader->module, IR_C_FUNC, reader->resolver->add(reader, object));
-    if (const_namespace(reader, object, &out) || const_builtin(reader, object, &out) ||
+    if ((const_is_named(object) && const_class(reader, object, &out)) ||
+        const_namespace(reader, object, &out) || const_builtin(reader, object, &out) ||
         py_exception(reader, object, &out))
         return out;
     return const_host(reader, object);

@@ -109,7 +109,7 @@ ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pre
 }
 
 /* An instance's identity. A constant counts where the program can only mean a value: bools, and what
- * the callee demanded. Objects are part of their type. The kernel is no callee of itself: when it is
+ * the callee demanded, and what the launch gives the kernel as objects. Objects are part of their type. The kernel is no callee of itself: when it is
  * called, that is another instance. */
 static struct ir_cell *
 infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *args, bool is_kernel)
@@ -117,7 +117,7 @@ infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *ar
     uint32_t n = ir_func_n_slots(func);
     struct ir_cell *key = SP_NEW_N(in->ctx->arena, struct ir_cell, n + 1);
     for (uint32_t i = 0; i < n; i++) {
-        bool by_value = args[i].type == IR_T_BOOL || infer_object(in, args[i].type) ||
+        bool by_value = is_kernel || args[i].type == IR_T_BOOL || infer_object(in, args[i].type) ||
                         sp_bits_has(&in->demanded.data[func->index], i);
         key[i] = (struct ir_cell){args[i].type, by_value ? args[i].constant : 0};
     }
@@ -359,8 +359,7 @@ infer_ask(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const o
     return answer->asked;
 }
 
-/* Puts `n` questions; without an oracle each fails. */
-static void
+void
 infer_put(struct infer *in, struct ir_question *questions, uint32_t n)
 {
     const struct ir_oracle *oracle = in->ctx->oracle;
@@ -389,66 +388,12 @@ infer_ask_all(struct infer *in)
     return open.len > 0;
 }
 
-/* Argument cells of the kernel; arguments that only Python understands are asked for at once. */
-static bool
-infer_kernel_args(struct infer *in, const struct ir_func *kernel, struct ir_cell *cells)
-{
-    const struct ir_typed *typed = in->typed;
-    struct ir_question *questions = SP_NEW_N(in->ctx->arena, struct ir_question, typed->n_args);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < typed->n_args; i++)
-        if (typed->args[i].kind == IR_ARG_OBJECT)
-            questions[n++] = (struct ir_question){.kind = IR_Q_OBJECT, .host = typed->args[i].host};
-    infer_put(in, questions, n);
-    for (uint32_t i = 0, k = 0; i < typed->n_args; i++) {
-        const struct ir_argtype *arg = &typed->args[i];
-        if (arg->kind == IR_ARG_OBJECT) {
-            struct ir_question *q = &questions[k++];
-            if (!q->answer && q->diag.code == SP_OK)
-                sp_diag_set(&q->diag, SP_E_CALL_ARGUMENT, NULL, kernel->params[i].name,
-                            kernel->name, "this object cannot be used in a kernel");
-            if (!q->answer) {
-                *in->ctx->diag = q->diag;
-                return false;
-            }
-            cells[i] = infer_constant(in, q->answer);
-        } else if (arg->kind == IR_ARG_ARRAY) {
-            cells[i] = infer_typed(
-                ir_type_intern(in->module, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
-                                                                  .dtype = arg->dtype,
-                                                                  .rank = arg->rank,
-                                                                  .layout = arg->layout,
-                                                                  .align_log2 = arg->align_log2,
-                                                                  .read_only = arg->read_only}));
-        } else {
-            cells[i] = infer_typed(ir_argument_scalar(arg->dtype));
-        }
-    }
-    return true;
-}
-
-static bool
-infer_check_count(struct infer *in, const struct ir_func *kernel, uint32_t n_args)
-{
-    struct sp_src where = {kernel->file, kernel->name, kernel->line, kernel->line, -1, -1};
-    if (kernel->has_varargs || kernel->has_varkw)
-        return sp_diag_set(in->ctx->diag, SP_E_NYI_CONSTRUCT, &where,
-                           kernel->has_varargs ? "a *args parameter" : "a **kwargs parameter");
-    if (n_args == kernel->n_params)
-        return true;
-    const char *takes = sp_arena_printf(in->ctx->arena, "%u argument%s", kernel->n_params,
-                                        kernel->n_params == 1 ? "" : "s");
-    return sp_diag_set(in->ctx->diag, SP_E_CALL_COUNT, &where, kernel->name, takes, (int)n_args);
-}
-
 static bool
 infer_run(struct infer *in)
 {
     const struct ir_func *kernel = in->module->funcs.data[0];
-    if (!infer_check_count(in, kernel, in->typed->n_args))
-        return false;
-    struct ir_cell *args = SP_NEW_N(in->ctx->arena, struct ir_cell, kernel->n_params);
-    if (!infer_kernel_args(in, kernel, args))
+    struct ir_cell *args = SP_NEW_N(in->ctx->arena, struct ir_cell, ir_func_n_slots(kernel) + 1);
+    if (!infer_kernel(in, kernel, args))
         return false;
     infer_instance(in, kernel, args, NULL);
     do

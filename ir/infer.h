@@ -141,6 +141,9 @@ struct ir_binding {
 };
 /* Binds a call's arguments to the callee's slots (`bindings_out`: ir_func_n_slots). `names` is the
  * call's imm: of the last arguments. diag NULL: silent. */
+/* What a call of a NamedTuple's class binds to: a function with its fields as parameters. */
+const struct ir_func *ir_class_func(const struct ir_module *module, ir_const class,
+                                    struct sp_arena *arena);
 bool ir_bind_call(const struct ir_module *module, const struct ir_func *callee, uint32_t n_args,
                   ir_const names, struct ir_binding *bindings_out, struct sp_diag *diag,
                   const struct sp_src *where);
@@ -223,6 +226,8 @@ bool ir_slice_of(const struct ir_module *module, ir_const slice, uint32_t n, int
                  int64_t *step_out, uint32_t *count_out);
 /* The type where variables of these types meet (numbers.md, Joins); also tuples, arrays, objects. */
 ir_type ir_type_join(struct ir_module *module, ir_type a, ir_type b);
+/* The place of a field in a NamedTuple; -1: the type is none or has no such field. */
+int ir_type_field(const struct ir_module *module, ir_type type, const char *name);
 /* What reading an element of an array of this dtype gives. */
 ir_type ir_element_type(ir_type dtype);
 /* What a scalar argument laid out like this computes as: int32 -> int, float32 -> float32. */

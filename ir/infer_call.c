@@ -148,6 +148,19 @@ ir_bind_call(const struct ir_module *module, const struct ir_func *callee, uint3
     return true;
 }
 
+const struct ir_func *
+ir_class_func(const struct ir_module *module, ir_const class, struct sp_arena *arena)
+{
+    const struct ir_const_info *info = ir_const_info(module, class);
+    struct ir_func *func = SP_NEW(arena, struct ir_func);
+    func->name = ir_const_info(module, info->elems[0])->str;
+    func->n_params = info->len - 1;
+    func->params = SP_NEW_N(arena, struct ir_func_param, info->len);
+    for (uint32_t i = 0; i < func->n_params; i++)
+        func->params[i].name = ir_const_info(module, info->elems[i + 1])->str;
+    return func;
+}
+
 /* ---- Calls of functions ---- */
 
 static struct ir_cell
@@ -223,6 +236,21 @@ call_signature(struct infer *in, const struct ir_func *callee, const struct ir_c
     return copy;
 }
 
+/* The arguments of a call; false: their number is not known, or *out_ok says that it never will be. */
+static bool
+call_arguments(struct infer *in, struct ir_instance *instance, ir_ref ref,
+               struct ir_actuals *actuals, bool *ok_out)
+{
+    *ok_out = true;
+    if (ir_call_actuals(in->module, instance, ref, in->ctx->arena, actuals))
+        return true;
+    ir_type spread = instance->cells[ir_arg(instance->func, ref, 1)].type;
+    *ok_out = !infer_known(spread) ||
+              INFER_FAIL(in, instance, ref, NOT_UNPACKABLE, infer_text(in, spread)) ||
+              INFER_HINT(in, "only a tuple gives arguments: f(*t)");
+    return false;
+}
+
 static bool
 call_function(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type,
               const struct ir_func *callee, struct ir_cell *out)
@@ -232,12 +260,9 @@ call_function(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_typ
         return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a device function with **kwargs") ||
                INFER_HINT(in, "list its keyword parameters one by one");
     struct ir_actuals actuals;
-    if (!ir_call_actuals(in->module, instance, ref, in->ctx->arena, &actuals)) {
-        ir_type spread = instance->cells[ir_arg(instance->func, ref, 1)].type;
-        return !infer_known(spread) ||
-               INFER_FAIL(in, instance, ref, NOT_UNPACKABLE, infer_text(in, spread)) ||
-               INFER_HINT(in, "only a tuple gives arguments: f(*t)");
-    }
+    bool ok;
+    if (!call_arguments(in, instance, ref, &actuals, &ok))
+        return ok;
     uint32_t n = ir_func_n_slots(callee);
     struct ir_binding *bindings = SP_NEW_N(in->ctx->arena, struct ir_binding, n);
     if (!ir_bind_call(in->module, callee, actuals.n, insn->imm, bindings,
@@ -275,6 +300,35 @@ infer_zero(struct ir_module *module, ir_type type)
         return ir_const_intern(
             module, &(struct ir_const_info){.kind = IR_C_TYPED, .scalar = (uint8_t)type});
     }
+}
+
+/* Point(1, y=2) of a NamedTuple class. */
+static bool
+call_class(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const class,
+           struct ir_cell *out)
+{
+    struct sp_arena *arena = in->ctx->arena;
+    const struct ir_func *func = ir_class_func(in->module, class, arena);
+    struct ir_actuals actuals;
+    bool ok;
+    if (!call_arguments(in, instance, ref, &actuals, &ok))
+        return ok;
+    struct ir_binding *bindings = SP_NEW_N(arena, struct ir_binding, func->n_params + 1);
+    if (!ir_bind_call(in->module, func, actuals.n, ir_insn(instance->func, ref)->imm, bindings,
+                      in->reporting ? in->ctx->diag : NULL,
+                      in->reporting ? infer_src(in, instance, ref) : NULL))
+        return false;
+    ir_type *elems = SP_NEW_N(arena, ir_type, func->n_params + 1);
+    for (uint32_t i = 0; i < func->n_params; i++) {
+        elems[i] = call_actual(in, instance, actuals.list[bindings[i].from - 1]).type;
+        if (!infer_known(elems[i]))
+            return true;
+    }
+    *out = infer_typed(ir_type_intern(in->module, &(struct ir_type_info){.kind = IR_KIND_TUPLE,
+                                                                         .object = class,
+                                                                         .n_elems = func->n_params,
+                                                                         .elems = elems}));
+    return true;
 }
 
 bool
@@ -348,6 +402,8 @@ infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     if (object->kind == IR_C_FUNC)
         return call_function(in, instance, ref, callee.type, in->module->funcs.data[object->u],
                              out);
+    if (object->kind == IR_C_CLASS)
+        return call_class(in, instance, ref, info->object, out);
     if (ir_insn(instance->func, ref)->op == IR_CALL_EX)
         return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
                           "a call of a builtin with *arguments") ||

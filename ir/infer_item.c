@@ -191,6 +191,11 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)
         return item_array_attr(in, instance, ref, a.type, name, out);
     const struct ir_const_info *object = infer_object(in, a.type);
+    int field = ir_type_field(in->module, a.type, name);
+    if (field >= 0) {
+        *out = infer_elem(in, a, (uint32_t)field);
+        return true;
+    }
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_SLICE)
         return infer_rule_slice_attr(in, instance, ref, a, name, out);
     if (object && object->kind == IR_C_NAMESPACE)

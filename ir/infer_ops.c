@@ -54,7 +54,12 @@ infer_constant_tuple(struct infer *in, ir_const constant)
     for (uint32_t i = 0; i < info.len; i++)
         if ((elems[i] = infer_constant(in, info.elems[i]).type) == IR_T_NONE)
             return (struct ir_cell){0};
-    return (struct ir_cell){ir_type_tuple(in->module, info.len, elems), constant};
+    return (struct ir_cell){ir_type_intern(in->module,
+                                           &(struct ir_type_info){.kind = IR_KIND_TUPLE,
+                                                                  .object = info.named,
+                                                                  .n_elems = info.len,
+                                                                  .elems = elems}),
+                            constant};
 }
 
 struct ir_cell

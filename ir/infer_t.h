@@ -98,6 +98,10 @@ bool infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
 bool infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
+/* Puts `n` questions; without an oracle each fails. */
+void infer_put(struct infer *in, struct ir_question *questions, uint32_t n);
+/* The cells of the kernel's slots: infer_kernel.c */
+bool infer_kernel(struct infer *in, const struct ir_func *kernel, struct ir_cell *cells);
 /* infer_closure.c */
 bool infer_rule_closure(struct infer *in, struct ir_instance *instance, ir_ref ref,
                         struct ir_cell *out);

@@ -187,7 +187,7 @@ bool ir_number_by_path(const char *path, double *value_out);
 
 enum ir_kind {
     IR_KIND_NONE, IR_KIND_SCALAR, IR_KIND_MIXED, IR_KIND_CONFLICT, IR_KIND_MACHINE,
-    IR_KIND_TUPLE, /* elems */
+    IR_KIND_TUPLE, /* elems; object: the CLASS of a NamedTuple, or 0 */
     IR_KIND_ARRAY, /* dtype, rank, layout, space, align_log2, read_only */
     IR_KIND_OBJECT, /* object: a compile-time value; None, functions, dtypes, modules, strings, ... */
     IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known */
@@ -245,6 +245,7 @@ enum ir_const_kind {
     IR_C_INTRIN, /* u: enum ir_intrin */
     IR_C_NAMESPACE, /* str: a path with intrinsics below it ("gpu", "gpu.threadIdx", "math") */
     IR_C_DTYPE,  /* scalar: int, float, bool, float32, np.float32, ... called as a cast */
+    IR_C_CLASS,  /* elems: name and fields of a NamedTuple class, STR each */
     IR_C_HOST,   /* host: an object only Python understands; str: its type's name; asked by questions */
     IR_C_EXCEPTION, /* str: qualified name of an exception class; len: its number among the program's, 0: builtin */
 };
@@ -252,7 +253,8 @@ enum ir_const_kind {
 struct ir_const_info {
     uint8_t kind;   /* enum ir_const_kind */
     uint8_t scalar; /* TYPED, DTYPE */
-    uint32_t len;   /* STR: bytes; TUPLE, SLICE: elements */
+    uint32_t len;   /* STR: bytes; TUPLE, SLICE, CLASS: elements */
+    ir_const named; /* TUPLE: its CLASS, or 0 */
     union {
         int64_t i;
         uint64_t u;
@@ -440,8 +442,9 @@ SP_MUST_CHECK bool ir_verify(const struct ir_module *module, struct sp_diag *dia
 
 /* ---- From PY to CORE ---- */
 
-/* One kernel argument as the caller gives it. */
-enum ir_arg_kind { IR_ARG_SCALAR, IR_ARG_ARRAY, IR_ARG_OBJECT };
+/* One kernel argument as the caller gives it. A TUPLE is followed by its elements, which may be tuples
+ * again: lists of arguments are flat, and whatever an argument's number says is its place in there. */
+enum ir_arg_kind { IR_ARG_SCALAR, IR_ARG_ARRAY, IR_ARG_OBJECT, IR_ARG_TUPLE };
 struct ir_argtype {
     uint8_t kind;  /* enum ir_arg_kind */
     uint8_t dtype; /* SCALAR: as laid out (INT32 computes as int); ARRAY: element type */
@@ -449,9 +452,13 @@ struct ir_argtype {
     uint8_t layout;
     uint8_t read_only;
     uint8_t align_log2;
-    uint8_t reserved[2];
-    const void *host; /* OBJECT: handed to the oracle; else NULL */
+    uint16_t n_elems; /* TUPLE */
+    const void *host; /* OBJECT, the class of a TUPLE: handed to the oracle; else NULL */
 };
+/* The place behind the argument at `i` and all its elements. */
+uint32_t ir_argtype_end(const struct ir_argtype *args, uint32_t i);
+/* How many arguments a flat list has. */
+uint32_t ir_argtypes_count(const struct ir_argtype *args, uint32_t n);
 
 /* "int, float32[:], float64[:, ::1]" to argument types on the arena. Grammar in docs/ir.md. */
 SP_MUST_CHECK bool ir_signature_parse(const char *text, struct sp_arena *arena,

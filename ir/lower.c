@@ -147,23 +147,24 @@ static void
 lower_params(struct lower *l)
 {
     bool is_kernel = l->inst->index == 0;
-    uint32_t at = 0, n_slots = ir_func_n_slots(l->from);
+    uint32_t at = 0, argument = 0, n_slots = ir_func_n_slots(l->from);
     struct lower_value *params = SP_NEW_N(l->core->arena, struct lower_value, n_slots);
     for (uint32_t k = 0; k < n_slots; k++) {
         struct ir_cell arg = l->inst->args[k];
-        if (!lower_is_passed(arg))
+        if (!lower_is_passed(arg)) {
+            argument = is_kernel ? ir_argtype_end(l->typed->args, argument) : 0;
             continue;
+        }
         uint32_t n = lower_n_parts(l, arg.type);
         ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, n);
         const struct ir_type_info *info = lower_info(l, arg.type);
-        for (uint32_t i = 0; i < n; i++, at++) {
+        if (is_kernel)
+            lower_kernel_parts(l, arg.type, &argument, &at, parts);
+        for (uint32_t i = 0; i < n && !is_kernel; i++, at++) {
             parts[i] = lower_emit(l, IR_PARAM, l->func->params[at].type, at, 0, NULL);
             if (info->kind == IR_KIND_ARRAY && i >= 1 && i <= info->rank)
                 lower_mark_nonneg(l, parts[i]);
         }
-        ir_type layout = is_kernel ? l->typed->args[k].dtype : 0;
-        if (is_kernel && l->typed->args[k].kind == IR_ARG_SCALAR)
-            parts[0] = lower_convert_scalar(l, parts[0], layout, arg.type);
         params[k] = (struct lower_value){arg.type, n, parts};
     }
     const struct ir_block *entry = &l->from->blocks.data[0];
@@ -255,15 +256,16 @@ lower_signature(struct lower *l, const struct ir_instance *inst, uint32_t **argu
     func->params = SP_NEW_N(arena, struct ir_func_param, n);
     uint32_t *argument_of = SP_NEW_N(arena, uint32_t, n);
     ir_type *types = SP_NEW_N(arena, ir_type, n);
-    for (uint32_t k = 0; k < n_slots; k++) {
-        if (!lower_is_passed(inst->args[k]))
+    for (uint32_t k = 0, argument = 0; k < n_slots; k++) {
+        if (!lower_is_passed(inst->args[k])) {
+            argument = is_kernel ? ir_argtype_end(l->typed->args, argument) : 0;
             continue;
+        }
         ir_type type = inst->args[k].type;
-        uint32_t n_parts = lower_part_types(l, type, types);
-        if (is_kernel && l->typed->args[k].kind == IR_ARG_SCALAR)
-            types[0] = ir_scalar_row(l->typed->args[k].dtype)->machine;
+        uint32_t n_parts =
+            is_kernel ? lower_kernel_types(l, type, &argument, types, argument_of + func->n_params)
+                      : lower_part_types(l, type, types);
         for (uint32_t i = 0; i < n_parts; i++) {
-            argument_of[func->n_params] = k;
             func->params[func->n_params++] = (struct ir_func_param){
                 .name = lower_part_name(l, from->params[k].name, lower_info(l, type), i),
                 .type = types[i]};

@@ -348,6 +348,14 @@ void lower_check_bound(struct lower *l, ir_ref py);
 const bool *lower_maybe_unbound(struct lower *l);
 /* Whether a * b = product holds in 64 bits (always code). */
 ir_ref lower_mul_fits(struct lower *l, ir_ref a, ir_ref b, ir_ref product);
+/* ---- lower_kernel.c ---- */
+
+/* The machine types of the kernel's argument number *arg, and which argument each is a part of.
+ * Returns how many; *arg moves on behind it. */
+uint32_t lower_kernel_types(struct lower *l, ir_type type, uint32_t *arg, ir_type *types,
+                            uint32_t *argument_of);
+/* Its parts, from parameter *at on. */
+void lower_kernel_parts(struct lower *l, ir_type type, uint32_t *arg, uint32_t *at, ir_ref *parts);
 
 /* ---- lower_cycle.c ---- */
 

@@ -102,6 +102,32 @@ call_function(struct lower *l, ir_ref py, const struct ir_instance *callee)
     return (struct lower_value){callee->result.type, target->n_results, parts};
 }
 
+/* An instance of a NamedTuple class. */
+static struct lower_value
+call_class(struct lower *l, ir_ref py, ir_const class)
+{
+    struct sp_arena *arena = l->core->arena;
+    ir_type type = l->inst->cells[py].type;
+    const struct ir_func *func = ir_class_func(l->py, class, arena);
+    struct call call = {.py = py};
+    call.bindings = SP_NEW_N(arena, struct ir_binding, func->n_params + 1);
+    bool bound = ir_call_actuals(l->py, l->inst, py, arena, &call.actuals) &&
+                 ir_bind_call(l->py, func, call.actuals.n, ir_insn(l->from, py)->imm, call.bindings,
+                              NULL, NULL);
+    assert(bound && "inference has bound the same call");
+    (void)bound;
+    uint32_t n = lower_n_parts(l, type), at = 0;
+    ir_ref *parts = SP_NEW_N(arena, ir_ref, n);
+    for (uint32_t i = 0; i < func->n_params; i++) {
+        struct lower_value value =
+            lower_convert(l, call_actual(l, call.actuals.list[call.bindings[i].from - 1]),
+                          lower_info(l, type)->elems[i]);
+        for (uint32_t k = 0; k < value.n; k++)
+            parts[at++] = value.parts[k];
+    }
+    return (struct lower_value){type, n, parts};
+}
+
 struct lower_value
 lower_call(struct lower *l, ir_ref py)
 {
@@ -115,6 +141,8 @@ lower_call(struct lower *l, ir_ref py)
     const struct ir_const_info *what = ir_const_info(l->py, info->object);
     if (what->kind == IR_C_INTRIN)
         return lower_intrin(l, py, (enum ir_intrin)what->u);
+    if (what->kind == IR_C_CLASS)
+        return call_class(l, py, info->object);
     if (what->kind == IR_C_EXCEPTION)
         return lower_elements(l, py, 1);
     assert(what->kind == IR_C_DTYPE && "functions, intrinsics and casts are called");

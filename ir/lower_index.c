@@ -256,6 +256,9 @@ lower_attr(struct lower *l, ir_ref py)
         const char *path = sp_arena_printf(l->core->arena, "%s.%s", object->str, name);
         return lower_scalar(l, type, lower_sreg(l, ir_intrin_by_path(path)));
     }
+    int field = ir_type_field(l->py, value.type, name);
+    if (field >= 0)
+        return lower_elem(l, value, (uint32_t)field);
     if (info->kind == IR_KIND_SLICE || info->kind == IR_KIND_RANGE)
         return lower_scalar(l, type,
                             value.parts[strcmp(name, "start") == 0  ? 0

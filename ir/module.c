@@ -148,10 +148,9 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
         break;
     case IR_KIND_RECIPE:
+    case IR_KIND_TUPLE:
         row.object = info->object;
         key_add(&key, &row.object, sizeof row.object);
-        /* fallthrough */
-    case IR_KIND_TUPLE:
         row.n_elems = info->n_elems;
         row.elems = info->elems;
         key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
@@ -255,6 +254,7 @@ const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, 
     case IR_C_NAMESPACE: row->str = sp_arena_strndup(arena, text_len ? text : "", text_len); break;
     case IR_C_HOST: row->type_name = sp_arena_strndup(arena, text, text_len); break;
     case IR_C_TUPLE:
+    case IR_C_CLASS:
     case IR_C_SLICE:
         row->elems =
             row->len ? sp_arena_copy(arena, row->elems, row->len * sizeof *row->elems) : NULL;
@@ -310,8 +310,11 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         text_len = strlen(info->str);
         break;
     case IR_C_TUPLE:
+    case IR_C_CLASS:
     case IR_C_SLICE:
         row.len = info->len;
+        row.named = info->named;
+        key_add(&key, &row.named, sizeof row.named);
         row.elems = info->elems;
         key_add(&key, info->elems, info->len * sizeof *info->elems);
         break;

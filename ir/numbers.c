@@ -181,6 +181,19 @@ ir_conversion(ir_type from, ir_type to)
     return (enum ir_conversion)conversions[ir_scalar_row(from)->class][ir_scalar_row(to)->class];
 }
 
+int
+ir_type_field(const struct ir_module *module, ir_type type, const char *name)
+{
+    const struct ir_type_info *info = ir_type_info(module, type);
+    if (info->kind != IR_KIND_TUPLE || !info->object)
+        return -1;
+    const struct ir_const_info *class = ir_const_info(module, info->object);
+    for (uint32_t i = 0; i < info->n_elems; i++)
+        if (strcmp(ir_const_info(module, class->elems[i + 1])->str, name) == 0)
+            return (int)i;
+    return -1;
+}
+
 static ir_type
 numbers_join(ir_type a, ir_type b)
 {
@@ -204,7 +217,11 @@ numbers_join_tuples(struct ir_module *module, const struct ir_type_info *a,
     for (uint32_t i = 0; i < n; i++)
         if ((elems[i] = ir_type_join(module, elems_a[i], elems_b[i])) == IR_T_CONFLICT)
             return IR_T_CONFLICT;
-    return ir_type_tuple(module, n, elems);
+    return ir_type_intern(module,
+                          &(struct ir_type_info){.kind = IR_KIND_TUPLE,
+                                                 .object = a->object == b->object ? a->object : 0,
+                                                 .n_elems = n,
+                                                 .elems = elems});
 }
 
 /* Functions of one definition meet in what they brought along. */

@@ -126,6 +126,35 @@ parse_elems(struct ir_parse *p, uint8_t kind, int depth, ir_const *out)
     return true;
 }
 
+/* A class, or an instance of it: class ("Point", "x", "y") (1, 2). */
+static bool
+parse_class(struct ir_parse *p, int depth, ir_const *out)
+{
+    ir_const class;
+    if (!ir_lex_char(&p->lex, '('))
+        return ir_parse_fail(p, "'(' expected");
+    if (!parse_elems(p, IR_C_CLASS, depth, &class))
+        return false;
+    const struct ir_const_info *info = ir_const_info(p->module, class);
+    bool texts = info->len > 0;
+    for (uint32_t i = 0; i < info->len && texts; i++)
+        texts = ir_const_info(p->module, info->elems[i])->kind == IR_C_STR;
+    if (!texts)
+        return ir_parse_fail(p, "name and fields of the class expected");
+    uint32_t n = info->len - 1;
+    *out = class;
+    if (!ir_lex_char(&p->lex, '('))
+        return true;
+    if (!parse_elems(p, IR_C_TUPLE, depth, out))
+        return false;
+    struct ir_const_info tuple = *ir_const_info(p->module, *out);
+    if (tuple.len != n)
+        return ir_parse_fail(p, "%u values of %u fields", tuple.len, n);
+    tuple.named = class;
+    *out = ir_const_intern(p->module, &tuple);
+    return true;
+}
+
 /* Constants that start with a word. */
 static bool
 parse_word_const(struct ir_parse *p, int depth, ir_const *out)
@@ -179,6 +208,8 @@ parse_word_const(struct ir_parse *p, int depth, ir_const *out)
         if (!ir_lex_char(&p->lex, '('))
             return ir_parse_fail(p, "'(' expected");
         return parse_elems(p, IR_C_SLICE, depth, out);
+    } else if (IS("class")) {
+        return parse_class(p, depth, out);
     } else if (IS("intrin")) {
         info.kind = IR_C_INTRIN;
         uint32_t id;

@@ -117,7 +117,13 @@ print_const(const struct ir_module *module, ir_const c, struct sp_str *out)
     case IR_C_ELLIPSIS: sp_str_add(out, "..."); break;
     case IR_C_STR: print_string(info->str, info->len, out); break;
     case IR_C_TUPLE:
+    case IR_C_CLASS:
     case IR_C_SLICE:
+        if (info->named) {
+            print_const(module, info->named, out);
+            sp_str_add_char(out, ' ');
+        }
+        sp_str_add(out, info->kind == IR_C_CLASS ? "class " : "");
         sp_str_add(out, info->kind == IR_C_SLICE ? "slice(" : "(");
         for (uint32_t i = 0; i < info->len; i++) {
             sp_str_add(out, i ? ", " : "");

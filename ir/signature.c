@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define SIGNATURE_MAX_ARGS 1024
+#define SIGNATURE_MAX_DEPTH 16
 
 static const struct {
     const char *name;
@@ -24,7 +25,9 @@ static const struct {
 
 struct signature {
     const char *text, *at;
+    struct sp_arena *arena;
     struct sp_diag *diag;
+    SP_VEC(struct ir_argtype) args;
 };
 
 static bool __attribute__((format(printf, 3, 4)))
@@ -127,13 +130,42 @@ parse_axes(struct signature *s, struct ir_argtype *arg)
     return true;
 }
 
+static bool parse_arg(struct signature *s, int depth);
+
+/* After '('. */
 static bool
-parse_arg(struct signature *s, struct ir_argtype *out)
+parse_tuple(struct signature *s, int depth)
+{
+    uint32_t head = s->args.len, n = 0;
+    sp_vec_push(s->arena, &s->args, (struct ir_argtype){.kind = IR_ARG_TUPLE});
+    if (depth == SIGNATURE_MAX_DEPTH)
+        return signature_fail(s, s->at, "tuples nested too deeply");
+    while (!take(s, ")")) {
+        if (!parse_arg(s, depth + 1))
+            return false;
+        n++;
+        if (take(s, ","))
+            continue;
+        if (!take(s, ")"))
+            return signature_fail(s, s->at, "',' or ')' expected");
+        break;
+    }
+    s->args.data[head].n_elems = (uint16_t)n;
+    return true;
+}
+
+/* Adds an argument with all its elements. */
+static bool
+parse_arg(struct signature *s, int depth)
 {
     struct ir_argtype arg = {.kind = IR_ARG_SCALAR, .layout = IR_LAYOUT_C};
     ir_type type = IR_T_NONE;
     skip_blank(s);
     const char *start = s->at;
+    if (s->args.len >= SIGNATURE_MAX_ARGS)
+        return signature_fail(s, s->at, "too many arguments");
+    if (take(s, "("))
+        return parse_tuple(s, depth);
     if (!parse_scalar(s, &type))
         return false;
     arg.dtype = (uint8_t)type;
@@ -153,18 +185,31 @@ parse_arg(struct signature *s, struct ir_argtype *out)
         if (*s->at == '[')
             return signature_fail(s, s->at, "arrays of arrays do not exist");
     }
-    *out = arg;
+    sp_vec_push(s->arena, &s->args, arg);
     return true;
 }
 
-/* Takes "void(" or "(", whose ')' must then end the text. */
+/* Whether the parenthesis here is closed by the last character. */
+static bool
+closes_at_end(const char *at)
+{
+    int depth = 0;
+    for (; *at; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (*at == ')' && depth == 0)
+            return at[1 + strspn(at + 1, " \t\r\n")] == '\0';
+    }
+    return true; /* never closed: an error where it is missed */
+}
+
+/* Takes "void(" or "(", whose ')' must then end the text; else "(" begins a tuple. */
 static bool
 parse_open(struct signature *s, bool *inside)
 {
     size_t len = word_len(s);
     const char *start = s->at;
     const char *after = start + len + strspn(start + len, " \t\r\n");
-    *inside = *after == '(';
+    *inside = *after == '(' && (len || closes_at_end(after));
     if (!*inside)
         return true;
     bool is_void =
@@ -180,21 +225,16 @@ bool
 ir_signature_parse(const char *text, struct sp_arena *arena, struct ir_argtype **args_out,
                    uint32_t *n_out, struct sp_diag *diag)
 {
-    struct signature s = {.text = text, .at = text, .diag = diag};
-    SP_VEC(struct ir_argtype) args = {0};
+    struct signature s = {.text = text, .at = text, .arena = arena, .diag = diag};
     bool inside;
     if (!parse_open(&s, &inside))
         return false;
     for (;;) {
-        struct ir_argtype arg;
         skip_blank(&s);
         if (!*s.at || *s.at == ')')
             break;
-        if (args.len == SIGNATURE_MAX_ARGS)
-            return signature_fail(&s, s.at, "too many arguments");
-        if (!parse_arg(&s, &arg))
+        if (!parse_arg(&s, 0))
             return false;
-        sp_vec_push(arena, &args, arg);
         if (take(&s, ","))
             continue;
         if (*s.at && *s.at != ')')
@@ -206,23 +246,60 @@ ir_signature_parse(const char *text, struct sp_arena *arena, struct ir_argtype *
     skip_blank(&s);
     if (*s.at)
         return signature_fail(&s, s.at, "nothing more expected");
-    *args_out = args.data;
-    *n_out = args.len;
+    *args_out = s.args.data;
+    *n_out = s.args.len;
     return true;
+}
+
+uint32_t
+ir_argtype_end(const struct ir_argtype *args, uint32_t i)
+{
+    uint32_t left = 1;
+    while (left) {
+        left += args[i].kind == IR_ARG_TUPLE ? args[i].n_elems : 0u;
+        left--;
+        i++;
+    }
+    return i;
+}
+
+uint32_t
+ir_argtypes_count(const struct ir_argtype *args, uint32_t n)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i = ir_argtype_end(args, i))
+        count++;
+    return count;
+}
+
+static void
+print_arg(const struct ir_argtype *args, uint32_t i, struct sp_str *out)
+{
+    const struct ir_argtype *arg = &args[i];
+    if (arg->kind == IR_ARG_OBJECT) {
+        sp_str_add(out, "object");
+        return;
+    }
+    if (arg->kind == IR_ARG_TUPLE) {
+        sp_str_add_char(out, '(');
+        uint32_t at = i + 1;
+        for (uint32_t k = 0; k < arg->n_elems; k++, at = ir_argtype_end(args, at)) {
+            sp_str_add(out, k ? ", " : "");
+            print_arg(args, at, out);
+        }
+        sp_str_add(out, arg->n_elems == 1 ? ",)" : ")");
+        return;
+    }
+    sp_str_add(out, ir_scalar_row(arg->dtype)->name);
+    if (arg->kind == IR_ARG_ARRAY)
+        ir_text_axes(arg->rank, (enum ir_layout)arg->layout, out);
 }
 
 void
 ir_signature_print(const struct ir_argtype *args, uint32_t n, struct sp_str *out)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ir_argtype *arg = &args[i];
+    for (uint32_t i = 0; i < n; i = ir_argtype_end(args, i)) {
         sp_str_add(out, i ? ", " : "");
-        if (arg->kind == IR_ARG_OBJECT) {
-            sp_str_add(out, "object");
-            continue;
-        }
-        sp_str_add(out, ir_scalar_row(arg->dtype)->name);
-        if (arg->kind == IR_ARG_ARRAY)
-            ir_text_axes(arg->rank, (enum ir_layout)arg->layout, out);
+        print_arg(args, i, out);
     }
 }

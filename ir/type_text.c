@@ -34,6 +34,12 @@ ir_text_axes(uint32_t rank, enum ir_layout layout, struct sp_str *out)
     sp_str_add_char(out, ']');
 }
 
+static const char *
+type_class_name(const struct ir_module *module, ir_const class)
+{
+    return ir_const_info(module, ir_const_info(module, class)->elems[0])->str;
+}
+
 static void
 object_text(const struct ir_module *module, ir_const c, int depth, struct sp_str *out)
 {
@@ -49,6 +55,7 @@ object_text(const struct ir_module *module, ir_const c, int depth, struct sp_str
     case IR_C_SLICE: sp_str_add(out, "slice"); break;
     case IR_C_HOST: sp_str_add(out, info->type_name); break;
     case IR_C_EXCEPTION: sp_str_printf(out, "class %s", info->str); break;
+    case IR_C_CLASS: sp_str_printf(out, "class %s", type_class_name(module, c)); break;
     default: const_text(module, c, depth, out);
     }
 }
@@ -68,7 +75,8 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
     case IR_KIND_CONFLICT: sp_str_add(out, "values that cannot meet"); break;
     case IR_KIND_MACHINE: sp_str_add(out, ir_machine_name(type)); break;
     case IR_KIND_TUPLE:
-        sp_str_add(out, "tuple(");
+        sp_str_add(out, info->object ? type_class_name(module, info->object) : "tuple");
+        sp_str_add_char(out, '(');
         for (uint32_t i = 0; i < info->n_elems; i++) {
             sp_str_add(out, i ? ", " : "");
             type_text(module, info->elems[i], depth + 1, out);
@@ -179,6 +187,7 @@ const_text(const struct ir_module *module, ir_const c, int depth, struct sp_str 
     case IR_C_DTYPE: sp_str_add(out, ir_scalar_row(info->scalar)->name); break;
     case IR_C_HOST: sp_str_printf(out, "%s object", info->type_name); break;
     case IR_C_EXCEPTION: sp_str_add(out, info->str); break;
+    case IR_C_CLASS: sp_str_add(out, type_class_name(module, c)); break;
     }
 }
 

@@ -172,12 +172,30 @@ arg_has_code(PyObject *value)
     return code != NULL;
 }
 
+/* A numpy.dtype. */
+static bool
+arg_is_dtype(struct pm_state *state, PyObject *value)
+{
+    return state->numpy_dtype && PyObject_TypeCheck(value, state->numpy_dtype);
+}
+
+/* Only the class of an enum has this map. */
+bool
+pm_arg_is_member(PyObject *value)
+{
+    PyObject *map = PyObject_GetAttrString((PyObject *)Py_TYPE(value), "_member_map_");
+    PyErr_Clear();
+    Py_XDECREF(map);
+    return map != NULL;
+}
+
 static bool
 arg_is_constant(struct pm_state *state, PyObject *value)
 {
-    return value == Py_None || Py_IS_TYPE(value, state->kernel_type) ||
+    return value == Py_None || PyUnicode_Check(value) || Py_IS_TYPE(value, state->kernel_type) ||
            Py_IS_TYPE(value, state->dtype_type) || Py_IS_TYPE(value, state->intrinsic_type) ||
-           PyType_Check(value) || arg_has_code(value);
+           PyType_Check(value) || arg_is_dtype(state, value) || pm_arg_is_member(value) ||
+           arg_has_code(value);
 }
 
 static bool
@@ -190,18 +208,38 @@ arg_fail_type(struct pm_kernel *kernel, const struct pm_reading *reading, uint32
     const char *instead = "pass numbers, arrays, functions or dtypes";
     if (PyList_Check(value))
         instead = "pass an array: np.array(values, dtype=np.float32)";
-    else if (PyTuple_Check(value))
-        instead = "pass its elements one by one, or an array";
     else if (PyDict_Check(value))
         instead = "pass its values one by one, or arrays";
-    else if (PyUnicode_Check(value))
-        instead = "pass a number that stands for it, or np.frombuffer(text.encode(), np.uint8)";
     else if (PyComplex_Check(value))
         instead = "complex numbers are not supported yet: pass real and imaginary part";
     char reason[220];
     PyOS_snprintf(reason, sizeof reason, "'%.60s' cannot be passed to a kernel; %s", text, instead);
     Py_XDECREF(name);
     return arg_fail(kernel, reading, index, reason);
+}
+
+static bool
+arg_set_object(PyObject *value, struct pm_arg *arg)
+{
+    arg->type.kind = IR_ARG_OBJECT;
+    arg->type.host = value;
+    return true;
+}
+
+/* The head of a tuple; whoever asked goes on with its elements. */
+static bool
+arg_set_tuple(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+              PyObject *value, struct pm_arg *arg)
+{
+    Py_ssize_t n = PyTuple_Size(value);
+    if (n > PM_MAX_TUPLE)
+        return arg_fail(kernel, reading, index,
+                        "a tuple of more than 1024 elements; pass an array");
+    arg->type.kind = IR_ARG_TUPLE;
+    arg->type.n_elems = (uint16_t)n;
+    if (!PyTuple_CheckExact(value))
+        arg->type.host = Py_TYPE(value);
+    return true;
 }
 
 static bool
@@ -217,17 +255,17 @@ arg_get_rare(struct pm_kernel *kernel, const struct pm_reading *reading, struct 
         arg_set_double(arg, PyFloat_AsDouble(value));
         return true;
     }
-    if (arg_is_constant(kernel->state, value)) {
-        arg->type.kind = IR_ARG_OBJECT;
-        arg->type.host = value;
-        return true;
-    }
-    if (PyList_Check(value) || PyTuple_Check(value) || PyDict_Check(value) ||
-        PyUnicode_Check(value))
+    if (arg_is_constant(kernel->state, value))
+        return arg_set_object(value, arg);
+    if (PyTuple_Check(value))
+        return arg_set_tuple(kernel, reading, index, value, arg);
+    if (PyList_Check(value) || PyDict_Check(value))
         return arg_fail_type(kernel, reading, index, value);
     if (kernel->state->generic && PyObject_TypeCheck(value, kernel->state->generic))
         return arg_fail_type(kernel, reading, index, value);
     found = arg_get_foreign(kernel, reading, dev, index, value, arg);
+    if (!found && PyCallable_Check(value)) /* functions of C, NumPy's among them */
+        return arg_set_object(value, arg);
     return found ? found == 1 : arg_fail_type(kernel, reading, index, value);
 }
 

@@ -17,7 +17,9 @@ bind_fail_count(struct pm_kernel *kernel, const struct pm_reading *reading, Py_s
     uint32_t n_most = func->n_params - func->n_kwonly, n_least = 0;
     while (n_least < n_most && !reading->defaults[n_least])
         n_least++;
-    if (n_least < n_most)
+    if (reading->has_varargs)
+        PyOS_snprintf(takes, sizeof takes, "%u or more arguments", n_least);
+    else if (n_least < n_most)
         PyOS_snprintf(takes, sizeof takes, "%u to %u arguments", n_least, n_most);
     else
         PyOS_snprintf(takes, sizeof takes, "%u argument%s", n_most, n_most == 1 ? "" : "s");
@@ -61,10 +63,11 @@ bind_shape(struct pm_kernel *kernel, struct pm_reading *reading, Py_ssize_t n_ar
 {
     const struct ir_func *func = reading->module->funcs.data[0];
     uint32_t n = reading->n_params;
-    if (n_args > (Py_ssize_t)(n - func->n_kwonly))
+    Py_ssize_t n_most = (Py_ssize_t)(n - func->n_kwonly);
+    if (n_args > n_most && !reading->has_varargs)
         return bind_fail_count(kernel, reading, n_args);
     for (uint32_t i = 0; i < n; i++)
-        shape[i] = (Py_ssize_t)i < n_args ? (int32_t)i : BIND_NONE;
+        shape[i] = (Py_ssize_t)i < n_args && (Py_ssize_t)i < n_most ? (int32_t)i : BIND_NONE;
     Py_ssize_t n_names = kwnames ? PyTuple_Size(kwnames) : 0;
     for (Py_ssize_t k = 0; k < n_names; k++) {
         Py_ssize_t len;
@@ -98,6 +101,21 @@ bind_is_same(const struct pm_reading *reading, Py_ssize_t n_args, PyObject *kwna
            PyObject_RichCompareBool(reading->shape_names, kwnames, Py_EQ) == 1;
 }
 
+/* What *args holds. */
+static bool
+bind_extra(const struct pm_reading *reading, PyObject *const *args, Py_ssize_t n_args,
+           PyObject **extra_out)
+{
+    const struct ir_func *func = reading->module->funcs.data[0];
+    Py_ssize_t first = (Py_ssize_t)(func->n_params - func->n_kwonly);
+    Py_ssize_t n = n_args > first ? n_args - first : 0;
+    PyObject *extra = PyTuple_New(n);
+    for (Py_ssize_t i = 0; extra && i < n; i++)
+        PyTuple_SetItem(extra, i, Py_NewRef(args[first + i]));
+    *extra_out = extra;
+    return extra != NULL;
+}
+
 bool
 pm_bind(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *const *args,
         Py_ssize_t n_args, PyObject *kwnames, PyObject **values)
@@ -116,5 +134,5 @@ pm_bind(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *const *a
         int32_t from = reading->shape[i];
         values[i] = from >= 0 ? args[from] : reading->defaults[-1 - from];
     }
-    return true;
+    return !reading->has_varargs || bind_extra(reading, args, n_args, &values[reading->n_params]);
 }

@@ -23,11 +23,19 @@ struct call {
     struct pm_kernel *kernel;
     struct pm_reading *reading;
     struct rt_device *dev;
-    uint32_t n_args;
+    uint32_t n_args; /* with the elements of tuples */
+    uint32_t room;
     bool foreign; /* some array is not ours */
+    bool read_only;
     struct pm_arg *args;
     struct ir_argtype *types;
 };
+
+static const char *
+call_name(const struct call *call, uint32_t i)
+{
+    return call->reading->module->funcs.data[0]->params[call->args[i].param].name;
+}
 
 static void
 call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigned char *area)
@@ -125,8 +133,7 @@ call_check_written(struct call *call, const struct artifact *artifact)
     for (uint32_t i = 0; i < call->n_args; i++) {
         const struct pm_view *view = call->args[i].view;
         if (view && view->read_only && call_is_written(artifact, i))
-            return pm_fail(call->kernel->state, CALL_ARGUMENT,
-                           call->reading->module->funcs.data[0]->params[i].name,
+            return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, i),
                            call->kernel->name_utf8,
                            "the array is read-only and the kernel writes it; pass x.copy()");
     }
@@ -154,9 +161,8 @@ call_share_staged(struct call *call, const struct artifact *artifact, uint32_t i
         char reason[200];
         PyOS_snprintf(reason, sizeof reason,
                       "it overlaps argument '%.60s' in part, and the kernel writes; pass x.copy()",
-                      call->reading->module->funcs.data[0]->params[k].name);
-        return pm_fail(call->kernel->state, CALL_ARGUMENT,
-                       call->reading->module->funcs.data[0]->params[i].name,
+                      call_name(call, k));
+        return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, i),
                        call->kernel->name_utf8, reason);
     }
     return true;
@@ -290,26 +296,70 @@ call_start_foreign(struct call *call, struct pm_entry *entry)
     return call_free_staged(call) && ok;
 }
 
+/* Makes room for one more argument; the inline arrays are those of pm_call. */
+static void
+call_reserve(struct call *call)
+{
+    if (call->n_args < call->room)
+        return;
+    uint32_t room = 2 * call->room + PM_N_INLINE_ARGS;
+    struct pm_arg *args = sp_alloc(room * sizeof *args);
+    struct ir_argtype *types = sp_alloc(room * sizeof *types);
+    memcpy(args, call->args, call->n_args * sizeof *args);
+    if (call->room > PM_N_INLINE_ARGS) {
+        free(call->args);
+        free(call->types);
+    }
+    call->args = args;
+    call->types = types;
+    call->room = room;
+}
+
+/* The value of a parameter, or a part of it, with all its elements. */
+static bool
+call_add(struct call *call, uint32_t param, PyObject *value, int depth)
+{
+    call_reserve(call);
+    struct pm_arg *arg = &call->args[call->n_args];
+    if (!pm_arg_get(call->kernel, call->reading, call->dev, param, value, arg))
+        return false;
+    if (depth && arg->type.kind == IR_ARG_OBJECT && pm_arg_is_member(value)) {
+        /* In a tuple only types are known: the member's value is a number like any other. */
+        PyObject *plain = PyObject_GetAttrString(value, "_value_"); /* the member keeps it */
+        Py_XDECREF(plain);
+        return plain && call_add(call, param, plain, depth + 1);
+    }
+    arg->param = param;
+    call->foreign |= arg->foreign != NULL;
+    call->read_only |= arg->view && arg->view->read_only;
+    call->n_args++;
+    if (arg->type.kind != IR_ARG_TUPLE)
+        return true;
+    if (depth == PM_MAX_TUPLE_DEPTH)
+        return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, call->n_args - 1),
+                       call->kernel->name_utf8, "tuples nested too deeply");
+    uint32_t n = arg->type.n_elems;
+    for (uint32_t i = 0; i < n; i++)
+        if (!call_add(call, param, PyTuple_GetItem(value, i), depth + 1))
+            return false;
+    return true;
+}
+
 static bool
 call_run(struct call *call, PyObject *const *values)
 {
     struct pm_kernel *kernel = call->kernel;
-    uint32_t n = call->n_args;
-    bool read_only = false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!pm_arg_get(kernel, call->reading, call->dev, i, values[i], &call->args[i])) {
-            call->n_args = i; /* those that were classified, for the release */
+    uint32_t n = call->reading->n_params + call->reading->has_varargs;
+    for (uint32_t i = 0; i < n; i++)
+        if (!call_add(call, i, values[i], 0))
             return false;
-        }
-        call->foreign |= call->args[i].foreign != NULL;
-        read_only |= call->args[i].view && call->args[i].view->read_only;
-    }
+    n = call->n_args;
     if (kernel->n_declared && !pm_args_declared(kernel, call->args, n))
         return false;
     for (uint32_t i = 0; i < n; i++)
         call->types[i] = call->args[i].type;
     struct pm_entry *entry = pm_entry_get(kernel, call->reading, call->dev, call->types, n);
-    if (!entry || (read_only && !call_check_written(call, entry->artifact)))
+    if (!entry || (call->read_only && !call_check_written(call, entry->artifact)))
         return false;
     return call->foreign ? call_start_foreign(call, entry) : call_start(call, entry);
 }
@@ -336,26 +386,24 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
                         .kernel = kernel,
                         .reading = reading,
                         .dev = dev,
-                        .n_args = n,
+                        .room = PM_N_INLINE_ARGS,
                         .args = few_args,
                         .types = few_types};
-    if (n > PM_N_INLINE_ARGS) {
-        values = sp_alloc(n * sizeof *values);
-        call.args = sp_alloc(n * sizeof *call.args);
-        call.types = sp_alloc(n * sizeof *call.types);
-    }
+    if (n + 1 > PM_N_INLINE_ARGS)
+        values = sp_alloc((n + 1) * sizeof *values);
+    values[n] = NULL;
     bool ok;
-    if (!kwnames && n_args == (Py_ssize_t)n)
+    if (!kwnames && n_args == (Py_ssize_t)n && !reading->has_varargs)
         ok = call_run(&call, args);
-    else if ((ok = pm_bind(kernel, reading, args, n_args, kwnames, values)))
-        ok = call_run(&call, values);
     else
-        call.n_args = 0;
+        ok = pm_bind(kernel, reading, args, n_args, kwnames, values) && call_run(&call, values);
     if (call.foreign || !ok)
         for (uint32_t i = 0; i < call.n_args; i++)
             pm_arg_release(&call.args[i]);
-    if (n > PM_N_INLINE_ARGS) {
+    Py_XDECREF(values[n]);
+    if (values != few_values)
         free(values);
+    if (call.args != few_args) {
         free(call.args);
         free(call.types);
     }

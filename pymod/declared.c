@@ -45,6 +45,8 @@ declared_fits(const struct pm_arg *arg, const struct ir_argtype *to)
     if (to->kind == IR_ARG_ARRAY)
         return arg->type.dtype == to->dtype && arg->type.rank == to->rank &&
                (arg->type.layout == to->layout || to->layout == IR_LAYOUT_ANY);
+    if (to->kind == IR_ARG_TUPLE)
+        return arg->type.n_elems == to->n_elems;
     if (to->kind == IR_ARG_OBJECT)
         return arg->type.host == to->host;
     enum ir_class from_class = ir_scalar_row(arg->type.dtype)->class;
@@ -69,6 +71,24 @@ declared_convert(struct pm_arg *arg, const struct ir_argtype *to)
     const void *host = arg->type.host;
     arg->type = *to;
     arg->type.host = host;
+}
+
+void
+pm_gather_extra(struct sp_arena *arena, uint32_t n_params, struct ir_argtype **args,
+                uint32_t *n_args)
+{
+    uint32_t first = 0, n = *n_args;
+    for (uint32_t i = 0; i < n_params && first < n; i++)
+        first = ir_argtype_end(*args, first);
+    if (ir_argtypes_count(*args, n) < n_params)
+        return; /* too few: the caller finds out */
+    struct ir_argtype *list = SP_NEW_N(arena, struct ir_argtype, n + 1);
+    memcpy(list, *args, first * sizeof *list);
+    list[first] = (struct ir_argtype){
+        .kind = IR_ARG_TUPLE, .n_elems = (uint16_t)ir_argtypes_count(*args + first, n - first)};
+    memcpy(list + first + 1, *args + first, (n - first) * sizeof *list);
+    *args = list;
+    *n_args = n + 1;
 }
 
 static bool

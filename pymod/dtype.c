@@ -283,6 +283,12 @@ pm_numpy_look(struct pm_state *state)
     }
     state->ndarray = (PyTypeObject *)ndarray;
     state->generic = (PyTypeObject *)generic;
+    PyObject *dtype = PyObject_GetAttrString(numpy, "dtype");
+    PyErr_Clear();
+    if (dtype && PyType_Check(dtype))
+        state->numpy_dtype = (PyTypeObject *)dtype;
+    else
+        Py_XDECREF(dtype);
     for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++) {
         if (!dtype_is_element(scalar) || scalar == IR_T_BFLOAT16)
             continue;

@@ -2,9 +2,9 @@
  *
  * The types and the device are packed into a fixed-size key; a hit in the reading's cache takes no lock
  * and allocates nothing. On a miss one thread compiles and loads, the others wait for it; both without
- * the GIL. Objects among the arguments (functions, dtypes) count by identity, a function made from the
- * same code and globals without closure or defaults by these; the entry keeps them alive so that an identity
- * stays taken. */
+ * the GIL. Objects among the arguments (functions, dtypes, texts) count by value where they have one, a function by
+ * its code, globals, defaults and closure, others by identity. The entry keeps them alive, and the reading's
+ * guards what their cells held when it was compiled, so that an identity stays taken. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
@@ -12,37 +12,120 @@
 
 #define WAIT_MS 100
 
+enum { ENTRY_MAX_DEPTH = 8 };
+
+struct keying {
+    struct rt_key *key;
+    PyTypeObject *functions; /* the type of Python's functions */
+};
+
+static void entry_add_value(const struct keying *k, PyObject *value, int depth);
+
+/* By the bits of what the attribute holds; its identity where that is no plain value. */
 static void
-entry_add_object(struct rt_key *key, const void *host)
+entry_add_part(const struct keying *k, PyObject *object, const char *name, int depth)
 {
-    static const char *const names[] = {"__code__", "__globals__", "__closure__", "__defaults__",
-                                        "__kwdefaults__"};
-    enum { N_NAMES = sizeof names / sizeof *names };
-    const void *parts[N_NAMES]; /* the function, which the entry keeps, holds them */
-    bool plain = true;
-    for (int i = 0; i < N_NAMES; i++) {
-        PyObject *part = PyObject_GetAttrString((PyObject *)host, names[i]);
-        parts[i] = part;
-        plain &= i < 2 ? part != NULL : part == Py_None;
+    PyObject *part = PyObject_GetAttrString(object, name);
+    PyErr_Clear();
+    rt_key_add(k->key, part != NULL);
+    if (part)
+        entry_add_value(k, part, depth);
+    Py_XDECREF(part);
+}
+
+/* A function counts by its code and globals, its defaults and what its cells hold: one that is made
+ * anew from the same text for every launch is the same. */
+static void
+entry_add_function(const struct keying *k, PyObject *function, int depth)
+{
+    static const char *const names[] = {"__code__", "__globals__"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        PyObject *part = PyObject_GetAttrString(function, names[i]);
+        rt_key_add(k->key, (uint64_t)(uintptr_t)part); /* the function keeps it */
         Py_XDECREF(part);
     }
+    entry_add_part(k, function, "__defaults__", depth);
+    entry_add_part(k, function, "__kwdefaults__", depth);
+    PyObject *closure = PyObject_GetAttrString(function, "__closure__");
+    Py_ssize_t n = closure && PyTuple_Check(closure) ? PyTuple_Size(closure) : 0;
+    for (Py_ssize_t i = 0; i < n; i++)
+        entry_add_part(k, PyTuple_GetItem(closure, i), "cell_contents", depth);
     PyErr_Clear();
-    rt_key_add(key, (uint64_t)(uintptr_t)(plain ? parts[0] : host));
-    rt_key_add(key, (uint64_t)(uintptr_t)(plain ? parts[1] : NULL));
+    Py_XDECREF(closure);
+}
+
+/* Texts count by their content, so that any equal one does. */
+static void
+entry_add_text(const struct keying *k, PyObject *text)
+{
+    Py_ssize_t len = 0;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &len);
+    PyErr_Clear();
+    rt_key_add(k->key, (uint64_t)len);
+    for (Py_ssize_t i = 0; bytes && i < len; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, (size_t)(len - i < 8 ? len - i : 8));
+        rt_key_add(k->key, word);
+    }
+}
+
+/* The tag first: 1 and 1.0 and True are three values. */
+static void
+entry_add_value(const struct keying *k, PyObject *value, int depth)
+{
+    int overflow = 0;
+    bool deep = depth >= ENTRY_MAX_DEPTH;
+    if (PyLong_CheckExact(value)) {
+        long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        PyErr_Clear();
+        rt_key_add(k->key, overflow ? 1 : 2);
+        rt_key_add(k->key, overflow ? (uint64_t)(uintptr_t)value : (uint64_t)number);
+    } else if (PyFloat_CheckExact(value)) {
+        double number = PyFloat_AsDouble(value);
+        uint64_t bits;
+        memcpy(&bits, &number, sizeof bits);
+        rt_key_add(k->key, 3);
+        rt_key_add(k->key, bits);
+    } else if (PyUnicode_CheckExact(value)) {
+        rt_key_add(k->key, 4);
+        entry_add_text(k, value);
+    } else if (PyTuple_CheckExact(value) && !deep) {
+        Py_ssize_t n = PyTuple_Size(value);
+        rt_key_add(k->key, 5);
+        rt_key_add(k->key, (uint64_t)n);
+        for (Py_ssize_t i = 0; i < n; i++)
+            entry_add_value(k, PyTuple_GetItem(value, i), depth + 1);
+    } else if (PyDict_CheckExact(value) && !deep) { /* keyword defaults */
+        PyObject *name, *part;
+        Py_ssize_t at = 0;
+        rt_key_add(k->key, 6);
+        rt_key_add(k->key, (uint64_t)PyDict_Size(value));
+        while (PyDict_Next(value, &at, &name, &part)) {
+            entry_add_value(k, name, depth + 1);
+            entry_add_value(k, part, depth + 1);
+        }
+    } else if (Py_IS_TYPE(value, k->functions) && !deep) {
+        rt_key_add(k->key, 7);
+        entry_add_function(k, value, depth + 1);
+    } else {
+        rt_key_add(k->key, 8);
+        rt_key_add(k->key, (uint64_t)(uintptr_t)value);
+    }
 }
 
 static void
-entry_fill_key(struct rt_key *key, struct rt_device *dev, const struct ir_argtype *args,
-               uint32_t n_args)
+entry_fill_key(struct rt_key *key, const struct pm_kernel *kernel, struct rt_device *dev,
+               const struct ir_argtype *args, uint32_t n_args)
 {
+    const struct keying k = {key, Py_TYPE(kernel->function)};
     rt_key_init(key);
     rt_key_add(key, (uint64_t)(uintptr_t)dev);
     for (uint32_t i = 0; i < n_args; i++) {
         uint64_t word;
         memcpy(&word, &args[i], sizeof word); /* kind, dtype, rank, layout, read_only, align */
         rt_key_add(key, word);
-        if (args[i].kind == IR_ARG_OBJECT)
-            entry_add_object(key, args[i].host);
+        if (args[i].host)
+            entry_add_value(&k, (PyObject *)args[i].host, 0);
     }
 }
 
@@ -127,7 +210,7 @@ pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_dev
 {
     struct rt_key key;
     void *value = NULL;
-    entry_fill_key(&key, dev, args, n_args);
+    entry_fill_key(&key, kernel, dev, args, n_args);
     enum rt_claim claim = rt_cache_begin(reading->cache, &key, &value);
     if (claim == RT_HIT && ((struct pm_entry *)value)->warned)
         return value;

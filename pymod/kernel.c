@@ -53,9 +53,28 @@ kernel_set_options(struct pm_kernel *kernel, PyObject *options)
     return true;
 }
 
+/* How many parameters stand beside *args; -1: there is no *args. */
+static long
+kernel_count_named(const struct pm_kernel *kernel)
+{
+    static const char *const names[] = {"co_flags", "co_argcount", "co_kwonlyargcount"};
+    enum { HAS_VARARGS = 4 };
+    long numbers[3] = {0};
+    PyObject *code = PyObject_GetAttrString(kernel->function, "__code__");
+    for (int i = 0; code && i < 3; i++) {
+        PyObject *number = PyObject_GetAttrString(code, names[i]);
+        numbers[i] = number ? PyLong_AsLong(number) : 0;
+        Py_XDECREF(number);
+    }
+    PyErr_Clear();
+    Py_XDECREF(code);
+    return numbers[0] & HAS_VARARGS ? numbers[1] + numbers[2] : -1;
+}
+
 static bool
 kernel_set_signatures(struct pm_kernel *kernel)
 {
+    long n_named = kernel_count_named(kernel);
     uint32_t n = (uint32_t)PyTuple_Size(kernel->signatures);
     kernel->declared = sp_alloc((n + 1u) * sizeof *kernel->declared);
     for (uint32_t i = 0; i < n; i++) {
@@ -68,6 +87,9 @@ kernel_set_signatures(struct pm_kernel *kernel)
         if (!ir_signature_parse(text, &kernel->arena, &kernel->declared[i].args,
                                 &kernel->declared[i].n, &diag))
             return pm_raise(kernel->state, &diag);
+        if (n_named >= 0)
+            pm_gather_extra(&kernel->arena, (uint32_t)n_named, &kernel->declared[i].args,
+                            &kernel->declared[i].n);
         kernel->n_declared++;
     }
     return true;

@@ -130,6 +130,7 @@ module_clear(PyObject *module)
     state->n_numpy_types = 0;
     Py_CLEAR(state->ndarray);
     Py_CLEAR(state->generic);
+    Py_CLEAR(state->numpy_dtype);
     Py_CLEAR(state->s_array_interface);
     Py_CLEAR(state->s_cuda_array_interface);
     pm_exchange_clear(state);

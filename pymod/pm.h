@@ -22,6 +22,8 @@
 #define PM_N_LAUNCHERS 16
 #define PM_N_READINGS 4
 #define PM_N_INLINE_ARGS 16
+#define PM_MAX_TUPLE 1024
+#define PM_MAX_TUPLE_DEPTH 16
 /* The flag and the type of functions that the limited API has from 3.12 on; their values are older. */
 #define PM_HAVE_VECTORCALL (1ul << 11)
 typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t nargsf,
@@ -54,7 +56,7 @@ struct pm_state {
         PyTypeObject *type;
         ir_type scalar;
     } numpy_types[PM_N_NUMPY_TYPES];
-    PyTypeObject *ndarray, *generic;
+    PyTypeObject *ndarray, *generic, *numpy_dtype;
 
     uint32_t n_exchange; /* types seen so far; the table is a ring */
     struct pm_exchange {
@@ -276,7 +278,8 @@ struct pm_reading {
     struct ir_module *module;
     struct rt_cache *cache;
     struct pm_entry *last; /* the last one compiled; lives in the cache */
-    uint32_t n_params;     /* of the kernel */
+    uint32_t n_params;     /* of the kernel, without *args */
+    bool has_varargs;
     /* The last call shape: where each parameter's value comes from. */
     PyObject *shape_names;   /* tuple of keywords, or NULL */
     Py_ssize_t shape_n_args; /* -1: no shape yet */
@@ -364,6 +367,7 @@ struct pm_arg {
     const struct pm_view *view; /* ARRAY */
     struct pm_foreign *foreign; /* ARRAY that is not ours; owned by the call */
     PyObject *object;           /* borrowed */
+    uint32_t param;             /* number of the kernel's parameter that it is, or is a part of */
 };
 
 bool pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out,
@@ -379,10 +383,16 @@ void pm_launcher_free_parked(struct pm_kernel *kernel);
 /* Classifies one value; `index` is the parameter's number. */
 bool pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
                 uint32_t index, PyObject *value, struct pm_arg *arg);
+/* A member of an enum. */
+bool pm_arg_is_member(PyObject *value);
 void pm_arg_release(struct pm_arg *arg);
+/* Makes one tuple of what a signature has beyond the parameters, as a launch does for *args. */
+void pm_gather_extra(struct sp_arena *arena, uint32_t n_params, struct ir_argtype **args,
+                     uint32_t *n_args);
 /* With declared signatures: converts the values to the one they fit, or raises. */
 bool pm_args_declared(struct pm_kernel *kernel, struct pm_arg *args, uint32_t n_args);
-/* Puts positional and keyword values in the order of the parameters; `values` has n_params places. */
+/* Puts positional and keyword values in the order of the parameters; `values` has n_params places, and
+ * one more for the tuple of *args, a new reference. */
 bool pm_bind(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *const *args,
              Py_ssize_t n_args, PyObject *kwnames, PyObject **values);
 

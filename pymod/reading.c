@@ -70,6 +70,7 @@ reading_defaults(struct pm_reading *reading, PyObject *function)
 {
     const struct ir_func *func = reading->module->funcs.data[0];
     reading->n_params = func->n_params;
+    reading->has_varargs = func->has_varargs;
     reading->defaults = calloc(func->n_params + 1u, sizeof *reading->defaults);
     reading->shape = calloc(func->n_params + 1u, sizeof *reading->shape);
     if (!reading->defaults || !reading->shape)

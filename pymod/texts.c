@@ -90,8 +90,11 @@ texts_find_args(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *
         const char *text = PyUnicode_AsUTF8AndSize(signature, &len);
         if (!text)
             return false;
-        return ir_signature_parse(text, arena, args_out, n_out, &diag) ||
-               pm_raise(kernel->state, &diag);
+        if (!ir_signature_parse(text, arena, args_out, n_out, &diag))
+            return pm_raise(kernel->state, &diag);
+        if (reading->has_varargs)
+            pm_gather_extra(arena, reading->n_params, args_out, n_out);
+        return true;
     }
     if (reading->last) {
         *args_out = reading->last->args;
@@ -111,9 +114,11 @@ texts_find_args(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *
 }
 
 static bool
-texts_check_count(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t n)
+texts_check_count(struct pm_kernel *kernel, const struct pm_reading *reading,
+                  const struct ir_argtype *args, uint32_t n_args)
 {
-    if (n == reading->n_params)
+    uint32_t n = ir_argtypes_count(args, n_args);
+    if (n == reading->n_params + reading->has_varargs)
         return true;
     char takes[40];
     PyOS_snprintf(takes, sizeof takes, "%u argument%s", reading->n_params,
@@ -230,7 +235,7 @@ texts_get(PyObject *object, PyObject *signature, const char *arch_text, enum cg_
     uint32_t n_args;
     PyObject *text = NULL;
     if (texts_find_args(kernel, reading, signature, &arena, &args, &n_args) &&
-        texts_check_count(kernel, reading, n_args))
+        texts_check_count(kernel, reading, args, n_args))
         text = texts_compile(kernel, reading, args, n_args, arch, ptx_cap, stage);
     pm_reading_unref(reading);
     sp_arena_finish(&arena);

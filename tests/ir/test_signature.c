@@ -52,6 +52,10 @@ test_good(void **state)
     expect("void(float32[:])", "float32[:]");
     expect("None(float32[:])", "float32[:]");
     expect("(int32, float32[:])", "int32, float32[:]");
+    expect("int, (int32, (float32[:],),)", "int, (int32, (float32[:],))");
+    expect("(int, int), float", "(int, int), float");
+    expect("((int, int),)", "(int, int)");
+    expect("void(())", "()");
     expect("void (i4, u1[:], f8, b1, double,)", "int32, uint8[:], float64, bool, float64");
     expect(
         "intp,uintp,intc,uintc,boolean,i1,i2,i8,u2,u4,u8,f4",
@@ -92,7 +96,11 @@ test_bad(void **state)
     expect(",", "a type must stand here, not ',' (at character 1)");
     expect("(int", "')' expected (at character 5)");
     expect("int)", "nothing more expected (at character 4)");
-    expect("(int) x", "nothing more expected (at character 7)");
+    expect("(int) x", "',' expected (at character 7)");
+    expect("void(int) x", "nothing more expected (at character 11)");
+    expect("(int, (float32) x)", "',' expected (at character 17)");
+    expect("int, (int x)", "',' or ')' expected (at character 11)");
+    expect("int, (float32[:], ", "a type is missing (at character 19)");
     expect("float32(int)", "a kernel returns nothing, not 'float32' (at character 1)");
     expect("float32[", "':' or '::1' expected (at character 9)");
     expect("float32[:", "']' expected (at character 10)");

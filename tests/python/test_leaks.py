@@ -4,6 +4,7 @@ import gc
 import os
 import weakref
 from pathlib import Path
+from typing import NamedTuple
 
 import gpu
 import numpy as np
@@ -131,7 +132,7 @@ def test_launches_leak_nothing(device):
         x[0] = n * a
 
     x, host = gpu.zeros(4), np.zeros(4)
-    bad = [(1, 2, [1]), (1,), (1, 2, "x")]
+    bad = [(1, 2, [1]), (1,), (1, 2, {})]
 
     def once():
         kernel[1, 4](1, 2.0, x)
@@ -149,6 +150,36 @@ def test_launches_leak_nothing(device):
     before = resident_B()
     for _ in range(3000):
         once()
+    gc.collect()
+    gpu.synchronize()
+    assert resident_B() - before < 2e6
+
+
+def test_tuples_and_functions_leak_nothing(device):
+    class Pair(NamedTuple):
+        first: float
+        second: object
+
+    @gpu.jit
+    def kernel(x, p, f, *rest, name=None):
+        x[0] = p.first * p.second[0] + f(1) + len(rest)
+
+    x, host = gpu.zeros(4), np.zeros(4)
+
+    def once(k):
+        kernel[1, 4](x, Pair(1.0, x), lambda v: v + k)
+        kernel[1, 4](x, Pair(1.0, host), lambda v: v + k, 1, (2, host), name="x" * 30)
+        for bad in (([1],), ((1, (2, {})),), ((host, [1]), 1)):
+            with pytest.raises(gpu.ArgumentTypeError):
+                kernel[1, 4](x, *bad)
+
+    for _ in range(300):
+        once(3)
+    gc.collect()
+    gpu.synchronize()
+    before = resident_B()
+    for _ in range(3000):
+        once(3)
     gc.collect()
     gpu.synchronize()
     assert resident_B() - before < 2e6
