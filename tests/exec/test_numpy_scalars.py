@@ -348,3 +348,13 @@ def test_every_function_of_the_table_is_tested():
     }
     ufuncs = {n for n in dir(np) if isinstance(getattr(np, n), np.ufunc)}
     assert ufuncs - tested - other == set()
+
+
+def test_the_python_device_agrees():
+    source = (
+        "def kernel(x, f, i, out):\n    out[0] = np.sin(x[0])\n    out[1] = np.add(i[0], 2)\n    out[2] = np.arctan2(f[0], x[1])\n"
+        "    out[3] = np.abs(f[0]) * 0.1\n    out[4] = np.left_shift(i[1], 3)\n    out[5] = np.exp(f[1]) + np.sqrt(i[1])\n"
+        "    out[6] = np.floor_divide(i[0], 2)\n    out[7] = np.isnan(x[1]) or np.greater(x[0], f[1])\n    out[8] = np.log(x[0])\n"
+    )
+    x, f, i = np.array([2.5, -1.0]), np.array([-0.3, 4.5], "float32"), np.array([-7, 5])
+    kit.agree(source, (x, f, i, np.zeros(9)), ulps=2)

@@ -13,7 +13,7 @@ import sys
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 from gpu import _gpujit
-from gpu._python import functions, mathematics, namespace, operations
+from gpu._python import functions, mathematics, namespace, operations, ufuncs
 from gpu._python.analysis import analyse
 from gpu._python.arrays import Array
 from gpu._python.context import context
@@ -107,7 +107,7 @@ class Objects:
             return self.value(x.py_func)
         if isinstance(x, _gpujit.Intrinsic):
             return namespace.find(x.__gpu_path__)
-        found = numpy_type(x)
+        found = numpy_type(x) or ufuncs.ufunc(x)
         if found is not None:
             return found
         if isinstance(x, FunctionType):
