@@ -14,6 +14,10 @@ kernel_set_option(struct pm_kernel *kernel, const char *name, PyObject *value)
 {
     struct sp_diag diag;
     sp_diag_init(&diag);
+    if (!strcmp(name, "device")) {
+        kernel->is_device = PyObject_IsTrue(value) == 1;
+        return true;
+    }
     bool ok, text = PyUnicode_Check(value);
     if (text) {
         Py_ssize_t len;

@@ -21,6 +21,14 @@ launcher_slot(const struct pm_config *config)
 PyObject *
 pm_launcher_from_config(struct pm_kernel *kernel, const struct pm_config *config, PyObject *stream)
 {
+    if (kernel->is_device) {
+        char message[160];
+        PyOS_snprintf(message, sizeof message,
+                      "%.60s is a device function (device=True): call it from a kernel",
+                      kernel->name_utf8);
+        pm_fail(kernel->state, BAD_CONFIGURATION, message);
+        return NULL;
+    }
     struct pm_launcher **parked = &kernel->parked[launcher_slot(config)];
     struct pm_launcher *self = *parked;
     if (self && !memcmp(&self->config, config, sizeof *config)) {

@@ -304,6 +304,7 @@ struct pm_kernel {
     PyObject *signatures; /* tuple of texts; empty if none were given */
     PyObject *options;    /* dict as given */
     PyObject *name;
+    bool is_device;  /* made with device=True: not to be launched */
     char *name_utf8; /* for messages; own copy */
     struct cg_options cg_options;
     char *libdevice; /* text behind cg_options, own copy */

@@ -22,7 +22,7 @@ INSTEAD = {
 
 # Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function,
 # LLVM decides what is inlined, kernels are compiled when they are launched.
-NUMBA_IGNORED = ("device", "inline", "forceinline", "fastcache", "nopython", "lto")
+NUMBA_IGNORED = ("inline", "forceinline", "fastcache", "nopython", "lto")
 
 
 def jit(
@@ -66,6 +66,9 @@ def jit(
         if signature is not None:
             raise _fail("signature", "is given twice")
         function, signature = None, function
+    for name in ("func_or_sig", "argtypes"):  # names that it has or had in numba
+        if name in others and signature is None:
+            signature = others.pop(name)
     options = _options(others)
     if check or debug:
         options["check"] = 1
@@ -91,7 +94,8 @@ def jit(
             raise _fail("launch_bounds", "takes threads, or (threads, blocks)")
         for name, value in zip(("max_threads", "min_blocks"), bounds, strict=False):
             options[name] = _int("launch_bounds", value)
-    signatures = _signatures(signature)
+    # A device function gets its types from whoever calls it.
+    signatures = () if options.get("device") else _signatures(signature)
 
     def decorate(function: Callable[..., Any]) -> _gpujit.Kernel[...]:
         function = getattr(function, "py_func", function)
@@ -113,6 +117,11 @@ def _options(others: dict[str, Any]) -> dict[str, int]:
         if name == "opt":
             level = 3 if value is True else 0 if value is False else value
             options |= _opt_level(level)
+        elif name == "device":
+            options["device"] = int(bool(value))
+        elif name == "link":
+            if value:
+                raise _fail("link", "is not supported yet: write the function in Python")
         elif name not in NUMBA_IGNORED:
             raise _fail(name, _unknown(name))
     return options
@@ -161,11 +170,24 @@ def _signatures(signature: Any) -> tuple[str, ...]:
         signature = [signature]
     if not isinstance(signature, (list, tuple)):
         raise _fail("signature", f"must be a text or a list of texts, not {signature!r}")
+    if isinstance(signature, tuple) and not all(
+        isinstance(x, (str, list, tuple)) for x in signature
+    ):
+        signature = [signature]  # one, as its types
     texts = []
     for one in signature:
         if isinstance(one, (tuple, list)):  # one signature as its types
-            one = ", ".join(map(str, one))
+            one = ", ".join(map(_type_text, one))
         if not isinstance(one, str):
             raise _fail("signature", f"must be a text or a list of texts, not {one!r}")
         texts.append(one)
     return tuple(texts)
+
+
+def _type_text(one: Any) -> str:
+    """A type as signatures write it: ours, NumPy's, Python's, a text, a tuple of such."""
+    if isinstance(one, (tuple, list)):
+        return f"({', '.join(map(_type_text, one))},)"
+    if isinstance(one, type):
+        return one.__name__.rstrip("_")
+    return one if isinstance(one, str) else str(one).removeprefix("gpu.")

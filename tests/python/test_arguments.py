@@ -372,3 +372,45 @@ def test_spellings_of_signatures_with_tuples(text):
     assert gpu.jit(pairs).ptx(text, arch="sm_80") == reference
     with pytest.raises(gpu.Error, match="at character"):
         gpu.jit(pairs).ptx(text.replace("float32[:]", "float32[:"), arch="sm_80")
+
+
+# --- Numba's spellings of jit ---------------------------------------------------------------------
+
+
+def test_device_functions():
+    @gpu.jit("float32(float32, float32)", device=True, inline="always")
+    def add(a, b):
+        return a + b
+
+    @gpu.jit(link=[], fastmath=True, cache=False)
+    def kernel(y):
+        i = gpu.grid(1)
+        y[i] = add(i, 0.5)
+
+    assert launch(kernel) == [0.5, 1.5, 2.5, 3.5]
+    with pytest.raises(gpu.LaunchError, match="add is a device function.*call it from a kernel"):
+        add[1, 1](1, 2)
+    with pytest.raises(gpu.LaunchError, match="device function"):
+        add.forall(4)
+    with pytest.raises(gpu.ArgumentError, match="option 'link'"):
+        gpu.jit(link=["code.ptx"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"signature": (gpu.float64[:], gpu.int32)},
+        {"signature": [(gpu.float64[:], gpu.int32)]},
+        {"func_or_sig": "float64[:], int32"},
+        {"argtypes": (gpu.float64[:], np.int32)},
+        {"signature": ["void(f8[:], i4)", "void(f8[:], f4)"]},
+    ],
+)
+def test_spellings_of_declared_types(options):
+    def kernel(y, n):
+        y[gpu.grid(1)] = n
+
+    made = gpu.jit(**options)(kernel)
+    assert launch(made, 3) == [3.0] * 4
+    with pytest.raises(gpu.ArgumentTypeError, match="fits no declared signature"):
+        launch(made, (1, 2))
