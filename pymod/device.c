@@ -33,11 +33,12 @@ device_open(struct pm_state *state, enum rt_kind kind, int ordinal)
     return ok ? dev : pm_raise(state, &diag);
 }
 
-/* "cpu", "cuda" or "cuda:1" */
+/* "cpu", "cuda", "cuda:1" or "python", whose arrays are the CPU device's */
 static struct rt_device *
 device_by_name(struct pm_state *state, const char *name)
 {
-    if (!strcmp(name, "cpu"))
+    state->python = !strcmp(name, "python");
+    if (state->python || !strcmp(name, "cpu"))
         return device_open(state, RT_CPU, 0);
     if (!strcmp(name, "cuda"))
         return device_open(state, RT_CUDA, 0);
@@ -47,12 +48,9 @@ device_by_name(struct pm_state *state, const char *name)
         if (end != name + 5 && !*end && ordinal >= 0 && ordinal < 1024)
             return device_open(state, RT_CUDA, (int)ordinal);
     }
-    if (!strcmp(name, "python"))
-        return pm_fail(state, NO_DEVICE,
-                       "the device 'python' is not available yet; use 'cpu' or 'cuda'");
     char text[128];
-    PyOS_snprintf(text, sizeof text, "there is no device '%.40s'; use 'cpu', 'cuda' or 'cuda:1'",
-                  name);
+    PyOS_snprintf(text, sizeof text,
+                  "there is no device '%.40s'; use 'cpu', 'cuda', 'cuda:1' or 'python'", name);
     return pm_fail(state, NO_DEVICE, text);
 }
 
@@ -127,8 +125,8 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
         ok = false;
     }
     if (!ok)
-        pm_raise(state, &diag);
-    return ok;
+        return pm_raise(state, &diag);
+    return pm_pydevice_raise(state);
 }
 
 bool
@@ -187,18 +185,22 @@ pm_select_device(PyObject *module, PyObject *which)
 {
     struct pm_state *state = PyModule_GetState(module);
     struct rt_device *dev;
+    bool python = state->python;
     if (PyLong_Check(which)) {
         long ordinal = PyLong_AsLong(which);
         if (ordinal == -1 && PyErr_Occurred())
             return NULL;
         dev = device_open(state, RT_CUDA, (int)ordinal);
+        state->python = python && !dev;
     } else {
         Py_ssize_t len;
         const char *name = PyUnicode_AsUTF8AndSize(which, &len);
         dev = name ? device_by_name(state, name) : NULL;
     }
-    if (!dev)
+    if (!dev) {
+        state->python = python;
         return NULL;
+    }
     state->dev = dev;
     state->announce = false;
     Py_RETURN_NONE;
@@ -208,16 +210,20 @@ PyObject *
 pm_device_info(PyObject *module, PyObject *unused)
 {
     (void)unused;
-    struct rt_device *dev = pm_device(PyModule_GetState(module));
+    struct pm_state *state = PyModule_GetState(module);
+    struct rt_device *dev = pm_device(state);
     if (!dev)
         return NULL;
     const struct rt_info *info = rt_device_info(dev);
     return Py_BuildValue("{s:s,s:s,s:i,s:s,s:(ii),s:K,s:I,s:I,s:I,s:I}", "name", info->name, "kind",
-                         info->kind == RT_CPU ? "cpu" : "cuda", "ordinal", info->ordinal, "target",
-                         info->target, "compute_capability", info->cc_major, info->cc_minor,
-                         "memory", (unsigned long long)info->memory_B, "processors",
-                         info->n_processors, "warp_size", info->warp_size, "max_threads",
-                         info->max_threads, "shared_memory", info->shared_optin_B);
+                         state->python          ? "python"
+                         : info->kind == RT_CPU ? "cpu"
+                                                : "cuda",
+                         "ordinal", info->ordinal, "target", info->target, "compute_capability",
+                         info->cc_major, info->cc_minor, "memory",
+                         (unsigned long long)info->memory_B, "processors", info->n_processors,
+                         "warp_size", info->warp_size, "max_threads", info->max_threads,
+                         "shared_memory", info->shared_optin_B);
 }
 
 PyObject *

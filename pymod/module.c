@@ -95,6 +95,7 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT((PyObject *)state->intrinsic_type);
     Py_VISIT((PyObject *)state->dtype_type);
     Py_VISIT(state->error);
+    Py_VISIT(state->raised);
     Py_VISIT(state->warning);
     for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
         Py_VISIT(state->warnings[i]);
@@ -118,6 +119,7 @@ module_clear(PyObject *module)
     Py_CLEAR(state->intrinsic_type);
     Py_CLEAR(state->dtype_type);
     Py_CLEAR(state->error);
+    Py_CLEAR(state->raised);
     Py_CLEAR(state->warning);
     for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
         Py_CLEAR(state->warnings[i]);

@@ -45,6 +45,8 @@ struct pm_state {
     struct cg_state *cg;
     struct fe_interp *interp; /* made at the first READ */
     struct rt_device *dev;    /* the chosen one; NULL until it is needed */
+    bool python;              /* kernels run on the python device, arrays are dev's */
+    PyObject *raised;         /* by a kernel there; for the next wait */
     bool announce;            /* the CPU device was chosen for want of a GPU, nobody was told yet */
     struct sp_diag pending;   /* what destructors found out; raised by the next wait */
     uint64_t serial;          /* numbers compiled entries */
@@ -342,6 +344,16 @@ PyObject *pm_kernel_bytecode(PyObject *self, PyObject *unused);
 /* Prints the stages in GPUJIT_DUMP to stderr. */
 struct cg_dump pm_dump(void);
 bool pm_dump_wants(const char *stage);
+
+/* ---- The python device: pydevice.c ----------------------------------------------------------------- */
+
+struct pm_launcher;
+struct pm_arg;
+/* Runs a kernel whose arguments are bound and classified. */
+bool pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *const *values,
+                     const struct pm_arg *args, uint32_t n);
+/* Raises what a kernel there has raised; true if there is nothing. */
+bool pm_pydevice_raise(struct pm_state *state);
 
 /* ---- Launching: config.c, launcher.c, call.c, args.c, declared.c, bind.c ------------------------------------------------- */
 

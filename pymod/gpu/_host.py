@@ -9,7 +9,7 @@ class Device:
     """What is known of a device."""
 
     name: str
-    kind: str  # "cuda" or "cpu"
+    kind: str  # "cuda", "cpu" or "python"
     ordinal: int
     target: str  # "sm_90", "host"
     compute_capability: tuple[int, int]

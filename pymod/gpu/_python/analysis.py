@@ -272,7 +272,7 @@ class Walk:
 
     def attribute(self, owner: Any, name: str) -> Any:
         """Of a module or another constant object, not of the thread's own indices."""
-        if isinstance(owner, Constant) and getattr(owner.value, "constant_attributes", False):
+        if isinstance(owner, Constant) and getattr(type(owner.value), "constant_attributes", False):
             return self.named(lambda n: getattr(owner.value, n), name)
         return None
 

@@ -7,6 +7,7 @@ new axes give views of the same memory.
 from __future__ import annotations
 
 import operator as python_operator
+import struct
 
 from gpu._python import operations
 from gpu._python.scalars import TYPES, Int, Scalar, lift
@@ -17,21 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-INT_KINDS = "iu"
 
-
-def element_type(dtype: Any) -> Any:
-    """The class that elements of an array have when they are read."""
-    if dtype.name in ("bool", "uint64", "float16", "bfloat16", "float32", "float64"):
-        return TYPES[dtype.name]
-    if dtype.kind in INT_KINDS:
-        return Int
-    raise operations.error("ArgumentTypeError", f"arrays of {dtype.name} cannot be used in kernels")
-
-
-def stored_type(dtype: Any) -> Any:
-    """The class that a value converts to before it is stored."""
-    return TYPES[dtype.name]
+def element_class(name: str) -> Any:
+    """The class that elements of an array have when they are read, and numbers of a signature."""
+    cls = TYPES.get(name)
+    if cls is None:
+        raise operations.error("ArgumentTypeError", f"arrays of {name} cannot be used in kernels")
+    return Int if cls.kind == 1 and name != "uint64" else cls
 
 
 def integer_of(x: Any, what: str = "an index") -> int:
@@ -55,14 +48,38 @@ def plain_slice(s: slice) -> slice:
     return slice(*(x if x is None else integer_of(x, "a slice") for x in parts))
 
 
+def from_bits(bits: int) -> float:
+    """A bfloat16 of its 16 bits: the upper half of a float32."""
+    return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+
+
+def to_bits(value: float) -> int:
+    """The 16 bits of a float that is exact in bfloat16."""
+    return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+
+
 class Array:
-    """A view of memory, with the name that errors show."""
+    """A view of memory, with the name that errors show.
 
-    __slots__ = ("base", "name", "read_only")
+    `dtype_name` differs from the memory's for bfloat16 where no library gives NumPy that type: the
+    memory is of uint16 then.
+    """
 
-    def __init__(self, base: Any, name: str, read_only: bool = False) -> None:
-        element_type(base.dtype)
+    __slots__ = ("base", "dtype_name", "name", "read_only")
+
+    def __init__(self, base: Any, name: str, read_only: bool = False, dtype: str = "") -> None:
         self.base, self.name, self.read_only = base, name, read_only
+        self.dtype_name = dtype or base.dtype.name
+        element_class(self.dtype_name)
+
+    @property
+    def stored_type(self) -> Any:
+        """The class that a value converts to before it is stored."""
+        return TYPES[self.dtype_name]
+
+    @property
+    def is_packed(self) -> bool:
+        return self.dtype_name == "bfloat16" and self.base.dtype.name == "uint16"
 
     # --- Attributes ---
 
@@ -92,14 +109,14 @@ class Array:
 
     @property
     def dtype(self) -> TypeObject:
-        return TypeObject(stored_type(self.base.dtype))
+        return TypeObject(self.stored_type)
 
     @property
     def T(self) -> Array:
         return self.view(self.base.T)
 
     def view(self, base: Any) -> Array:
-        return Array(base, self.name, self.read_only)
+        return Array(base, self.name, self.read_only, self.dtype_name)
 
     def __repr__(self) -> str:
         return f"Array({self.name}: {self.base!r})"
@@ -145,10 +162,10 @@ class Array:
         return self.view(self.base[place])
 
     def read(self, place: tuple) -> Scalar:
-        cls = element_type(self.base.dtype)
+        cls = element_class(self.dtype_name)
         value = self.base[place]
         if cls.kind == 2:
-            return cls(float(value))
+            return cls(from_bits(int(value)) if self.is_packed else float(value))
         return cls(bool(value) if cls.kind == 0 else int(value))
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -162,13 +179,14 @@ class Array:
 
     def converted(self, value: Any) -> Any:
         """What a store puts into memory."""
-        cls = stored_type(self.base.dtype)
+        cls = self.stored_type
         x = lift(value.read(()) if isinstance(value, Array) and not value.base.ndim else value)
         if x is NotImplemented:
             kind = type(value).__name__
             message = f"{kind} cannot be stored in an array of {cls.name}"
             raise operations.error("TypingError", message)
-        return operations.stored(x, cls).value
+        stored = operations.stored(x, cls).value
+        return to_bits(stored) if self.is_packed else stored
 
     def fill(self, target: Any, value: Any) -> None:
         """Slice assignment: a number everywhere, or an array spread as NumPy does."""
@@ -193,7 +211,9 @@ class Array:
                 message = (f"{extent} elements along axis {axis} of an array cannot be stored in "
                            f"{shape[first + axis]}")  # fmt: skip
                 raise operations.error("KernelValueError", message)
-        return Array(np.broadcast_to(value.base.copy(), shape), value.name).read
+        return Array(
+            np.broadcast_to(value.base.copy(), shape), value.name, dtype=value.dtype_name
+        ).read
 
     def in_place(self, operator: Callable[[Any, Any], Any], value: Any) -> Array:
         """An augmented assignment, element by element."""

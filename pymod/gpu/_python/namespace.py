@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu._python import operations
-from gpu._python.arrays import Array, integer_of, stored_type
+from gpu._python.arrays import Array, integer_of
 from gpu._python.context import context
 from gpu._python.scalars import TYPES, Int, Scalar, lift
 
@@ -59,7 +59,7 @@ def atomic_add(array: Any, index: Any, value: Any) -> Scalar:
     if not isinstance(array, Array):
         kind = type(array).__name__
         raise operations.error("TypingError", f"argument 1 of gpu.atomic.add cannot be {kind}")
-    cls = stored_type(array.base.dtype)
+    cls = array.stored_type
     operand = lift(value)
     if operand is NotImplemented or (operand.kind == 2 and cls.kind != 2):
         kind = type(value).__name__ if operand is NotImplemented else operand.name

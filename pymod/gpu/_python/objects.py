@@ -79,7 +79,13 @@ class Objects:
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[Any, Any]] = {}
-        self.builtins = {**vars(builtins), **functions.FUNCTIONS, "__import__": self.imported}
+        exceptions = {
+            name: maker(x)
+            for name, x in vars(builtins).items()
+            if isinstance(x, type) and issubclass(x, BaseException)
+        }
+        self.builtins = {**vars(builtins), **exceptions, **functions.FUNCTIONS}
+        self.builtins["__import__"] = self.imported
 
     def value(self, x: Any, name: str = "") -> Any:
         """What kernels have in the place of x."""
@@ -102,7 +108,8 @@ class Objects:
         if np is not None and isinstance(x, np.ndarray):
             return Array(x, name, read_only=True)
         if isinstance(x, _gpujit.Array):
-            return Array(memory_of(x), name)
+            base, dtype = memory_of(x)
+            return Array(base, name, dtype=dtype)
         if isinstance(x, _gpujit.Kernel):
             return self.value(x.py_func)
         if isinstance(x, _gpujit.Intrinsic):
@@ -116,9 +123,9 @@ class Objects:
             return MethodType(self.value(x.__func__), self.value(x.__self__))
         if isinstance(x, ModuleType):
             return x if x.__name__.partition(".")[0] in HOST_MODULES else Proxy(x, self)
-        if isinstance(x, BuiltinFunctionType) or (isinstance(x, type) and host_owned(x)):
-            return x
         if isinstance(x, type) and issubclass(x, BaseException):
+            return maker(x)
+        if isinstance(x, BuiltinFunctionType) or (isinstance(x, type) and host_owned(x)):
             return x
         return Proxy(x, self)
 
@@ -237,11 +244,39 @@ def host_owned(x: Any) -> bool:
     return module.partition(".")[0] in HOST_MODULES and module != "__main__"
 
 
-def memory_of(array: Any) -> Any:
-    """The memory of an array of ours, as NumPy's."""
+def memory_of(array: Any) -> tuple[Any, str]:
+    """The memory of an array of ours, as NumPy's, and the elements' type."""
+    import ctypes
+
     import numpy as np
 
-    return np.asarray(memoryview(array))
+    name = getattr(array.dtype, "name", str(array.dtype))
+    if name != "bfloat16":
+        return np.asarray(memoryview(array)), name
+    spans = [s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True)]
+    if 0 in array.shape:
+        return np.zeros(array.shape, np.uint16), name
+    low = array.address + sum(min(s, 0) for s in spans)
+    high = array.address + sum(max(s, 0) for s in spans) + array.itemsize
+    memory = (ctypes.c_char * (high - low)).from_address(low)
+    base = np.ndarray(array.shape, np.uint16, memory, array.address - low, array.strides)
+    return base, name
+
+
+def maker(cls: type[BaseException]) -> type[BaseException]:
+    """A class of exceptions that makes those of cls of what the host has for a kernel's numbers."""
+
+    def new(_: type, *args: Any, **kwargs: Any) -> BaseException:
+        return cls(*host(args), **{k: host(v) for k, v in kwargs.items()})
+
+    return type(cls)(cls.__name__, (cls,), {"__new__": new, "__module__": cls.__module__})
+
+
+def host(x: Any) -> Any:
+    """Numbers of kernels as Python's and NumPy's."""
+    if isinstance(x, Scalar):
+        return x.host()
+    return tuple(map(host, x)) if type(x) is tuple else x
 
 
 __all__ = ["Objects"]

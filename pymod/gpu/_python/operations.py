@@ -29,11 +29,16 @@ COMPARES = {
 }
 
 
-def error(name: str, message: str) -> Exception:
+CODES = {"KernelIndexError": "OUT_OF_BOUNDS", "UnsupportedError": "NYI_CONSTRUCT"}
+
+
+def error(name: str, message: str, code: str = "") -> Any:
     """One of the package's exceptions."""
     from gpu import _gpujit
 
-    return getattr(_gpujit, name)(message)
+    made = getattr(_gpujit, name)(message)
+    made.code = code or CODES.get(name)
+    return made
 
 
 def weak_float() -> Any:
@@ -143,18 +148,34 @@ def int_operation(symbol: str, a: int, b: int, bits: int) -> int:
 
 def check_int(symbol: str, a: int, b: int, cls: Any, exact: int) -> None:
     """check=True: what Python would raise, or what it would not wrap."""
+    what = f"{a} {symbol} {b}"
     if symbol in ("//", "%") and b == 0:
-        raise ZeroDivisionError(f"division by zero: {a} {symbol} {b}")
+        raise error("KernelZeroDivisionError", f"division by zero: {what}", "ZERO_DIVISION")
     if symbol in ("<<", ">>") and b < 0:
-        raise ValueError(f"negative shift count: {a} {symbol} {b}")
+        raise error("KernelValueError", f"negative shift count: {what}", "NEGATIVE_SHIFT")
+    if symbol == "**" and b < 0:
+        message = f"negative exponent of an integer: {what}"
+        raise error("KernelValueError", message, "NEGATIVE_POWER")
     if symbol == "**":
-        if b < 0:
-            raise ValueError(f"negative exponent of an integer: {a} ** {b}")
         exact = a**b if abs(a) < 2 or b <= 64 else 1 << 64
     if symbol == "<<":
-        exact = a << min(b, 64) if a else 0
-    if cls.name == "int" and exact != cls.wrap(exact):
-        raise OverflowError(f"{a} {symbol} {b} does not fit 64 bits")
+        exact = a << min(b, 64)
+    if cls.name == "int":
+        check_fits(exact, what)
+
+
+def check_fits(exact: int, what: str) -> None:
+    """check=True: int has 64 bits."""
+    if not -(1 << 63) <= exact < 1 << 63:
+        raise error("KernelOverflowError", f"{what} does not fit 64 bits", "INT_OVERFLOW")
+
+
+def check_divisor(symbol: str, x: float, y: float, cls: Any) -> None:
+    """check=True: weak numbers do not divide by zero; x and y are in the float type."""
+    zero = y == 0 if symbol in ("/", "//", "%") else symbol == "**" and x == 0 and y < 0
+    if zero and not cls.typed:
+        message = f"division by zero: {x} {symbol} {y}"
+        raise error("KernelZeroDivisionError", message, "ZERO_DIVISION")
 
 
 def check_constant(cls: Any, a: Scalar, b: Scalar, sites: Operand | None) -> None:
@@ -185,13 +206,6 @@ def float_operation(symbol: str, a: float, b: float, name: str) -> float:
     if symbol == "%":
         return formats.divmod_floor(a, b, name)[1]
     return formats.round_float(formats.power(a, b), name)
-
-
-def check_float(symbol: str, a: float, b: float, cls: Any) -> None:
-    """check=True: Python's floats do not divide by zero, typed ones do as NumPy's."""
-    divides = symbol in ("/", "//", "%") and b == 0
-    if cls.name == "float" and (divides or (symbol == "**" and a == 0 and b < 0)):
-        raise ZeroDivisionError(f"division by zero: {a} {symbol} {b}")
 
 
 def fused(symbol: str, a: Scalar, b: Scalar, cls: Any, operand: Operand) -> float | None:
@@ -225,36 +239,33 @@ def power(a: Scalar, b: Scalar, operand: Operand | None) -> Scalar:
         cls = weak_float()
     if cls.kind != 2:
         return int_result("**", cls.of(a).value, int(b.value), cls)
-    x = cls.of(a).value
+    x, y = cls.of(a).value, cls.of(b).value
     if context.check:
-        check_float("**", x, cls.of(b).value, cls)
+        check_divisor("**", x, y, cls)
     if literal is not None and -8 <= literal <= 8 and literal == int(literal):
         return cls(fixed_power(x, int(literal), cls.format))
-    return cls(float_operation("**", x, cls.of(b).value, cls.format))
+    return cls(float_operation("**", x, y, cls.format))
 
 
 # --- Conversions ----------------------------------------------------------------------------------
 
 
 def cast(x: Scalar, cls: Any) -> Scalar:
-    """A cast that the kernel writes."""
+    """A cast that the kernel writes; integers keep their low bits, also with check=True."""
     if context.check and x.kind == 2 and cls.kind == 1:
         if math.isnan(x.value):
-            raise ValueError("cannot convert float NaN to an integer")
+            raise error("KernelValueError", "cannot convert float NaN to an integer", "NAN_TO_INT")
         low, high = cls.limits()
         if math.isinf(x.value) or not low <= int(x.value) <= high:
-            raise OverflowError(f"{x.value} does not fit {cls.name}")
+            raise error("KernelOverflowError", f"{x.value} does not fit {cls.name}", "LOSSY")
     return cls.of(x)
 
 
 def stored(x: Scalar, cls: Any) -> Scalar:
     """What an element of the type becomes."""
-    result = cls.of(x)
-    if context.check and cls.kind == 1 and (x.kind != 2 or math.isfinite(x.value)):
-        if result.value != int(x.value):
-            raise OverflowError(f"{x.value} does not fit {cls.name}")
-    elif context.check and cls.kind == 1:
-        return cast(x, cls)
+    result = cast(x, cls)
+    if context.check and cls.kind == 1 and x.name == "int" and result.value != x.value:
+        raise error("KernelOverflowError", f"{x.value} does not fit {cls.name}", "LOSSY")
     return result
 
 
@@ -287,7 +298,7 @@ def binary(symbol: str, a: Scalar, b: Scalar, frame: FrameType) -> Any:
                 return cls(value)
         x, y = cls.of(a).value, cls.of(b).value
         if context.check:
-            check_float(symbol, x, y, cls)
+            check_divisor(symbol, x, y, cls)
         result = cls(float_operation(symbol, x, y, cls.format))
         if symbol == "*":
             result.product = x, y
@@ -318,8 +329,8 @@ def positive(x: Scalar) -> Scalar:
 
 def _wrapped(x: Scalar, exact: int, what: str) -> Scalar:
     cls = type(x)
-    if context.check and cls.name == "int" and exact != cls.wrap(exact):
-        raise OverflowError(f"{what} does not fit 64 bits")
+    if context.check and cls.name == "int":
+        check_fits(exact, what)
     return cls(cls.wrap(exact))
 
 

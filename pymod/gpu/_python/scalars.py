@@ -65,14 +65,28 @@ class Scalar:
             return cls(saturate(value, *cls.limits()))
         return cls(cls.wrap(int(value)))
 
+    def host(self) -> Any:
+        """The number as Python has it, a typed one as NumPy has it."""
+        if not self.typed:
+            return self.value
+        import numpy as np
+
+        if self.name != "bfloat16":
+            return np.dtype(self.name).type(self.value)
+        try:
+            import ml_dtypes  # type: ignore[import-not-found]
+        except ImportError:
+            return self.value
+        return ml_dtypes.bfloat16(self.value)
+
     def __repr__(self) -> str:
-        return f"{self.name}({self.value!r})" if self.typed else repr(self.value)
+        return repr(self.host())
 
     def __str__(self) -> str:
-        return str(self.value)
+        return str(self.host())
 
     def __format__(self, spec: str) -> str:
-        return format(self.value, spec)
+        return format(self.host(), spec)
 
     def __hash__(self) -> int:
         return hash(self.value)

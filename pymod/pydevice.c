@@ -1,0 +1,92 @@
+/* pydevice: launches on the python device, whose arrays are in the memory of the CPU device.
+ *
+ * In: a call whose values are bound and classified as for any device, so that the host's errors are the
+ * same. Out: the package gpu._python, imported now, runs the kernel's function; it returns the exception
+ * of the first thread that raised, or None. As on other devices that waits for the next
+ * synchronisation; with host arrays the launch is one. */
+#include "pymod/pm.h"
+
+static bool
+pydevice_check_limits(struct pm_launcher *launcher, struct rt_device *dev)
+{
+    const struct pm_config *config = &launcher->config;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    return rt_limits_check(rt_device_info(dev), NULL, config->grid, config->block, config->shared_B,
+                           &diag) ||
+           pm_raise(launcher->kernel->state, &diag);
+}
+
+/* The types of the numbers among the arguments, None for the others. */
+static PyObject *
+pydevice_types(const struct pm_arg *args, uint32_t n)
+{
+    PyObject *types = PyTuple_New(n);
+    for (uint32_t i = 0; types && i < n; i++) {
+        bool number = args[i].type.kind == IR_ARG_SCALAR;
+        PyObject *name = number ? PyUnicode_FromString(ir_scalar_row(args[i].type.dtype)->name)
+                                : Py_NewRef(Py_None);
+        if (!name)
+            Py_CLEAR(types);
+        else
+            PyTuple_SetItem(types, i, name);
+    }
+    return types;
+}
+
+static PyObject *
+pydevice_values(PyObject *const *values, uint32_t n)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (uint32_t i = 0; tuple && i < n; i++)
+        PyTuple_SetItem(tuple, i, Py_NewRef(values[i]));
+    return tuple;
+}
+
+static bool
+pydevice_keep(struct pm_state *state, PyObject *exception)
+{
+    if (exception != Py_None && !state->raised)
+        state->raised = Py_NewRef(exception);
+    return true;
+}
+
+bool
+pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *const *values,
+                const struct pm_arg *args, uint32_t n)
+{
+    struct pm_kernel *kernel = launcher->kernel;
+    struct pm_state *state = kernel->state;
+    const int64_t *grid = launcher->config.grid, *block = launcher->config.block;
+    if (!pydevice_check_limits(launcher, dev))
+        return false;
+    PyObject *module = PyImport_ImportModule("gpu._python.launch");
+    PyObject *types = module ? pydevice_types(args, n) : NULL;
+    PyObject *tuple = types ? pydevice_values(values, n) : NULL;
+    PyObject *exception =
+        tuple ? PyObject_CallMethod(module, "launch", "O(LLL)(LLL)OO", (PyObject *)kernel,
+                                    (long long)grid[0], (long long)grid[1], (long long)grid[2],
+                                    (long long)block[0], (long long)block[1], (long long)block[2],
+                                    tuple, types)
+              : NULL;
+    Py_XDECREF(tuple);
+    Py_XDECREF(types);
+    Py_XDECREF(module);
+    bool ok = exception && pydevice_keep(state, exception), on_host = false;
+    Py_XDECREF(exception);
+    for (uint32_t i = 0; i < n; i++)
+        on_host |= args[i].foreign && args[i].foreign->on_host;
+    return ok && (!on_host || pm_wait(state, dev, NULL));
+}
+
+bool
+pm_pydevice_raise(struct pm_state *state)
+{
+    PyObject *exception = state->raised;
+    if (!exception)
+        return true;
+    state->raised = NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return false;
+}
