@@ -60,6 +60,8 @@ pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *c
     const int64_t *grid = launcher->config.grid, *block = launcher->config.block;
     if (!pydevice_check_limits(launcher, dev))
         return false;
+    PyObject *before = state->raised; /* looking at the memory of arrays waits, but is no wait */
+    state->raised = NULL;
     PyObject *module = PyImport_ImportModule("gpu._python.launch");
     PyObject *types = module ? pydevice_types(args, n) : NULL;
     PyObject *tuple = types ? pydevice_values(values, n) : NULL;
@@ -72,6 +74,8 @@ pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *c
     Py_XDECREF(tuple);
     Py_XDECREF(types);
     Py_XDECREF(module);
+    Py_XDECREF(state->raised);
+    state->raised = before;
     bool ok = exception && pydevice_keep(state, exception), on_host = false;
     Py_XDECREF(exception);
     for (uint32_t i = 0; i < n; i++)

@@ -35,7 +35,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU here"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if WANTED != "python":
+        return
+    from limits import LIMITS
+
+    for item in items:
+        reason = LIMITS.get(getattr(item, "originalname", item.name))
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.fixture
 def device() -> str:
-    """The kind of device that the suite runs on: "cpu" or "cuda"."""
+    """The memory that the suite's arrays are in: "cpu" or "cuda"."""
+    if WANTED == "python":
+        return "cpu"
     return WANTED or ("cuda" if gpu.is_available() else "cpu")

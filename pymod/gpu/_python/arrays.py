@@ -45,6 +45,9 @@ def position_of(x: Any) -> int:
 
 def plain_slice(s: slice) -> slice:
     parts = (s.start, s.stop, s.step)
+    if s.step is not None and integer_of(s.step, "a slice") == 0:
+        message = "the step of a slice is 0"
+        raise operations.error("KernelValueError", message, "ZERO_STEP")
     return slice(*(x if x is None else integer_of(x, "a slice") for x in parts))
 
 
@@ -113,10 +116,11 @@ class Array:
 
     @property
     def T(self) -> Array:
-        return self.view(self.base.T)
+        return Array(self.base.T, f"{self.name}.T", self.read_only, self.dtype_name)
 
     def view(self, base: Any) -> Array:
-        return Array(base, self.name, self.read_only, self.dtype_name)
+        name = self.name.removesuffix("[...]") + "[...]"
+        return Array(base, name, self.read_only, self.dtype_name)
 
     def __repr__(self) -> str:
         return f"Array({self.name}: {self.base!r})"
@@ -210,7 +214,7 @@ class Array:
             if extent not in (1, shape[first + axis]):
                 message = (f"{extent} elements along axis {axis} of an array cannot be stored in "
                            f"{shape[first + axis]}")  # fmt: skip
-                raise operations.error("KernelValueError", message)
+                raise operations.error("KernelValueError", message, "STORE_SHAPE")
         return Array(
             np.broadcast_to(value.base.copy(), shape), value.name, dtype=value.dtype_name
         ).read

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from gpu._python import formats, operations
 from gpu._python.arrays import Array, integer_of
+from gpu._python.context import context
 from gpu._python.formats import saturate
 from gpu._python.scalars import TYPES, Bool, Float, Int, Scalar, lift
 from gpu._python.types import TypeObject
@@ -138,6 +139,9 @@ def to_int(x: Scalar, rule: Any) -> Scalar:
         return operations.cast(x, Int)
     exact = rule(x.value)
     low, high = Int.limits()
+    if context.check and not low <= exact <= high:
+        message = f"{x.value} does not fit int"
+        raise operations.error("KernelOverflowError", message, "LOSSY")
     return Int(max(low, min(high, exact)))
 
 

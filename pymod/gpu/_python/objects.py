@@ -7,6 +7,7 @@ Python. A function that a kernel calls runs with rewritten constants and these n
 from __future__ import annotations
 
 import builtins
+import dis
 import enum
 import math
 import sys
@@ -23,6 +24,7 @@ from gpu._python.types import TypeObject
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
 # Modules that kernels may call for debugging; they and what they define stay as they are.
@@ -266,10 +268,24 @@ def memory_of(array: Any) -> tuple[Any, str]:
 def maker(cls: type[BaseException]) -> type[BaseException]:
     """A class of exceptions that makes those of cls of what the host has for a kernel's numbers."""
 
+    raised: list[BaseException] = []
+
     def new(_: type, *args: Any, **kwargs: Any) -> BaseException:
-        return cls(*host(args), **{k: host(v) for k, v in kwargs.items()})
+        if len(args) == 1 and any(args[0] is e for e in raised):
+            return args[0]  # `raise cls` has made it, and wants one of this class
+        try:
+            made = cls(*host(args), **{k: host(v) for k, v in kwargs.items()})
+        except Exception as error:
+            message = f"'{cls.__name__}' was raised, but it cannot be made: {error}"
+            raise operations.error("KernelError", message, "RAISED") from error
+        raised[:] = [made] if not args and _raises(sys._getframe(1)) else []
+        return made
 
     return type(cls)(cls.__name__, (cls,), {"__new__": new, "__module__": cls.__module__})
+
+
+def _raises(frame: FrameType) -> bool:
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "RAISE_VARARGS"
 
 
 def host(x: Any) -> Any:

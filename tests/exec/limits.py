@@ -1,0 +1,12 @@
+"""Tests that the python device's limits fail, by name, with the reason (docs/python-device.md)."""
+
+JOIN = "at a join a number keeps its own type until its next partner"
+COPY = "an array that is assigned to a view is copied first"
+
+LIMITS = {
+    "test_conditional_expressions_join": JOIN,
+    "test_tuples_join_by_element": JOIN,
+    "test_returns_join": JOIN,
+    "test_joins_that_truncate": JOIN,
+    "test_an_overlap_that_no_order_serves": COPY,
+}
