@@ -11,6 +11,7 @@ from pathlib import Path
 import gpu
 import pytest
 from hypothesis import HealthCheck, settings
+from limits import LIMITS
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -27,23 +28,6 @@ def pytest_report_header(config: pytest.Config) -> str:
     if WANTED == "cuda" and not gpu.is_available():
         return "device: cuda was asked for and is not here, every test is skipped"
     return f"device: {gpu.get_current_device().name}"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if WANTED == "cuda" and not gpu.is_available():
-        for item in items:
-            item.add_marker(pytest.mark.skip(reason="no NVIDIA GPU here"))
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if WANTED != "python":
-        return
-    from limits import LIMITS
-
-    for item in items:
-        reason = LIMITS.get(getattr(item, "originalname", item.name))
-        if reason:
-            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture

@@ -39,9 +39,7 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize(
-    ("imports", "stop"), [("", "breakpoint()"), (", pdb", "pdb.set_trace()")]
-)
+@pytest.mark.parametrize(("imports", "stop"), [("", "breakpoint()"), (", pdb", "pdb.set_trace()")])
 def test_pdb_stops_in_a_kernel(imports, stop, tmp_path):
     stdin = "p i\np x[i] * 10\ntbreak scale\nc\nw\np v\nn\np w\nr\nc\n"
     code, out, err = run(PROGRAM.format(imports=imports, stop=stop), tmp_path, stdin=stdin)
@@ -55,7 +53,7 @@ def test_pdb_stops_in_a_kernel(imports, stop, tmp_path):
 
 def test_quitting_the_debugger_ends_the_program(tmp_path):
     code, out, err = run(PROGRAM.format(imports="", stop="breakpoint()"), tmp_path, stdin="q\n")
-    assert code != 0 and "BdbQuit" in err or code in (0, 1)
+    assert code == 0 or "BdbQuit" in err
     assert "out [" not in out
 
 
@@ -102,7 +100,8 @@ def test_what_a_device_is(tmp_path):
     assert out.splitlines() == [
         "python", "[34, 34, 34, 34] [7, 7]", "True", "LaunchError", "ArgumentTypeError",
         "LaunchError", "ArgumentTypeError", "ArgumentOverflowError",
-        "(0, 0, 0) (2, 0, 0) kernel 8 index 4 is out of bounds for axis 0 of array 'x' with shape (4,)",
+        "(0, 0, 0) (2, 0, 0) kernel 8 "
+        "index 4 is out of bounds for axis 0 of array 'x' with shape (4,)",
         "[37, 37, 37, 37]",
     ]  # fmt: skip
 

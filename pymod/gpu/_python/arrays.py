@@ -40,7 +40,7 @@ def position_of(x: Any) -> int:
     """An index of an array's axis. A bool is none: NumPy takes it as a mask."""
     if isinstance(x, (bool, TYPES["bool"])):
         raise operations.error("TypingError", "an index must be an integer, not bool")
-    return integer_of(x)
+    return Int.wrap(integer_of(x))
 
 
 def plain_slice(s: slice) -> slice:

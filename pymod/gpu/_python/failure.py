@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import linecache
-import re
 
 from gpu import _gpujit
 from gpu._python import operations
@@ -74,12 +73,13 @@ def is_raised_by_program(trace: TracebackType) -> bool:
 def of_ours(error: BaseException) -> BaseException:
     """What Python raises where the compiler has an exception of its own."""
     text, name = str(error), getattr(error, "name", None)
-    variable = re.search(r"'(\w+)'", text)
-    if isinstance(error, UnboundLocalError) and variable:
-        message = f"variable '{variable[1]}' has no value here"
-        return operations.error("KernelUnboundLocalError", message, "UNBOUND")
+    if isinstance(error, UnboundLocalError):
+        return operations.error("KernelUnboundLocalError", text, "UNBOUND")
     if isinstance(error, NameError):
         return operations.error("UndefinedError", f"name '{name}' is not defined", "UNKNOWN_NAME")
+    if isinstance(error, IndexError):
+        message = "an index is out of bounds of a tuple"
+        return operations.error("KernelIndexError", message, "OUT_OF_BOUNDS")
     if isinstance(error, RecursionError):
         message = "a function calls itself so often that a thread's stack is used up"
         return operations.error("KernelRecursionError", message, "TOO_DEEP")

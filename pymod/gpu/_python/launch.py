@@ -24,12 +24,15 @@ def array(value: Any, name: str) -> Array | None:
         base, dtype = memory_of(value)
         return Array(base, name, dtype=dtype)
     if not isinstance(value, np.ndarray):
-        if not any(hasattr(value, a) for a in ("__array_interface__", "__dlpack__", "__array__")):
+        if hasattr(value, "__dlpack__") and not hasattr(value, "__array_interface__"):
+            value = np.from_dlpack(value)
+        elif any(hasattr(value, a) for a in ("__array_interface__", "__array__")):
+            value = np.asarray(value)
+        else:
             try:
-                memoryview(value)
+                value = np.asarray(memoryview(value))
             except TypeError:
                 return None
-        value = np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
     return Array(value, name, read_only=not value.flags.writeable)
 
 
