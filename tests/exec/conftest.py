@@ -30,6 +30,15 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"device: {gpu.get_current_device().name}"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        reason = LIMITS.get(getattr(item, "originalname", item.name))
+        if WANTED == "cuda" and not gpu.is_available():
+            item.add_marker(pytest.mark.skip(reason="no GPU here"))
+        elif WANTED == "python" and reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.fixture
 def device() -> str:
     """The memory that the suite's arrays are in: "cpu" or "cuda"."""
