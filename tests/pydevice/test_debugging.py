@@ -81,7 +81,7 @@ def test_what_a_device_is(tmp_path):
         print(a.copy_to_host().tolist(), gpu.full(2, 7).copy_to_host().tolist())
         print("st.global" in kernel.ptx("int32[:], int, int", "sm_75"))
         for call in (lambda: kernel(a), lambda: kernel[1, 1](), lambda: kernel[1, 5000](a),
-                     lambda: kernel[1, 1](a, "text"), lambda: kernel[1, 1](a, 2**64)):
+                     lambda: kernel[1, 1](a, [1]), lambda: kernel[1, 1](a, 2**64)):
             try:
                 call()
             except gpu.Error as e:
