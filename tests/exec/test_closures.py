@@ -441,3 +441,8 @@ def test_a_kernel_that_is_a_closure_defines_closures():
     assert run(kernel) == [1 + i * 3.0 + 3 for i in range(N)]
     k = 5
     assert run(kernel) == [1 + i * 5.0 + 5 for i in range(N)]
+
+
+@pytest.mark.parametrize("function", NO_ARGUMENTS, ids=lambda f: f.__name__)
+def test_the_devices_agree(function):
+    kit.agree(function, (np.zeros(N),), block=N)

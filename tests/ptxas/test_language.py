@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "exec"))
 import kit
 import test_arrays
 import test_builtins
+import test_closures
 import test_flow
 import test_functions
 import test_indices
@@ -207,3 +208,20 @@ def test_exceptions(arch, check, tmp_path):
     ptx = kernel.ptx("int, float32[:], float64[:], int8[:]", arch=arch)
     assert "gpujit_fault" in ptx and ("mul.hi.s64" in ptx) == check
     assemble(ptx, arch, tmp_path)
+
+
+CLOSURES = (
+    [(f, "float64[:]") for f in test_closures.NO_ARGUMENTS]
+    + [(f, "float64[:], int") for f in test_closures.WITH_NUMBER]
+    + [
+        (f, "float64[:], float64[:]")
+        for f in (test_closures.array_inside, test_closures.shared_array)
+    ]
+)
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_90"])
+@pytest.mark.parametrize("case", CLOSURES, ids=lambda case: case[0].__name__)
+def test_functions_of_kernels(case, arch, tmp_path):
+    function, signature = case
+    assemble(gpu.jit(function).ptx(signature, arch=arch), arch, tmp_path)
