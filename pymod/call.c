@@ -357,7 +357,8 @@ call_run(struct call *call, PyObject *const *values)
     if (kernel->n_declared && !pm_args_declared(kernel, call->args, n))
         return false;
     if (kernel->state->python)
-        return pm_pydevice_run(call->launcher, call->dev, values, call->args, n);
+        return pm_pydevice_run(call->launcher, call->dev, values,
+                               call->reading->n_params + call->reading->has_varargs, call->args, n);
     for (uint32_t i = 0; i < n; i++)
         call->types[i] = call->args[i].type;
     struct pm_entry *entry = pm_entry_get(kernel, call->reading, call->dev, call->types, n);

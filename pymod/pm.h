@@ -351,7 +351,7 @@ struct pm_launcher;
 struct pm_arg;
 /* Runs a kernel whose arguments are bound and classified. */
 bool pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *const *values,
-                     const struct pm_arg *args, uint32_t n);
+                     uint32_t n_values, const struct pm_arg *args, uint32_t n);
 /* Raises what a kernel there has raised; true if there is nothing. */
 bool pm_pydevice_raise(struct pm_state *state);
 

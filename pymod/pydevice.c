@@ -6,6 +6,12 @@
  * synchronisation; with host arrays the launch is one. */
 #include "pymod/pm.h"
 
+/* One per parameter; the last of *args may be NULL: none. */
+struct pydevice_values {
+    PyObject *const *values;
+    uint32_t n;
+};
+
 static bool
 pydevice_check_limits(struct pm_launcher *launcher, struct rt_device *dev)
 {
@@ -17,29 +23,38 @@ pydevice_check_limits(struct pm_launcher *launcher, struct rt_device *dev)
            pm_raise(launcher->kernel->state, &diag);
 }
 
-/* The types of the numbers among the arguments, None for the others. */
+/* Of each parameter that is a number the type's name, None for the others. */
 static PyObject *
-pydevice_types(const struct pm_arg *args, uint32_t n)
+pydevice_types(const struct pydevice_values *from, const struct pm_arg *args, uint32_t n)
 {
-    PyObject *types = PyTuple_New(n);
+    PyObject *types = PyTuple_New(from->n);
+    for (uint32_t i = 0; types && i < from->n; i++)
+        PyTuple_SetItem(types, i, Py_NewRef(Py_None));
     for (uint32_t i = 0; types && i < n; i++) {
-        bool number = args[i].type.kind == IR_ARG_SCALAR;
-        PyObject *name = number ? PyUnicode_FromString(ir_scalar_row(args[i].type.dtype)->name)
-                                : Py_NewRef(Py_None);
+        uint32_t param = args[i].param;
+        if (args[i].type.kind != IR_ARG_SCALAR || param >= from->n ||
+            args[i].object != from->values[param])
+            continue;
+        PyObject *name = PyUnicode_FromString(ir_scalar_row(args[i].type.dtype)->name);
         if (!name)
             Py_CLEAR(types);
         else
-            PyTuple_SetItem(types, i, name);
+            PyTuple_SetItem(types, param, name);
     }
     return types;
 }
 
 static PyObject *
-pydevice_values(PyObject *const *values, uint32_t n)
+pydevice_tuple(const struct pydevice_values *from)
 {
-    PyObject *tuple = PyTuple_New(n);
-    for (uint32_t i = 0; tuple && i < n; i++)
-        PyTuple_SetItem(tuple, i, Py_NewRef(values[i]));
+    PyObject *tuple = PyTuple_New(from->n);
+    for (uint32_t i = 0; tuple && i < from->n; i++) {
+        PyObject *value = from->values[i] ? Py_NewRef(from->values[i]) : PyTuple_New(0);
+        if (!value)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SetItem(tuple, i, value);
+    }
     return tuple;
 }
 
@@ -53,18 +68,19 @@ pydevice_keep(struct pm_state *state, PyObject *exception)
 
 bool
 pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *const *values,
-                const struct pm_arg *args, uint32_t n)
+                uint32_t n_values, const struct pm_arg *args, uint32_t n)
 {
     struct pm_kernel *kernel = launcher->kernel;
     struct pm_state *state = kernel->state;
     const int64_t *grid = launcher->config.grid, *block = launcher->config.block;
     if (!pydevice_check_limits(launcher, dev))
         return false;
+    struct pydevice_values from = {values, n_values};
     PyObject *before = state->raised; /* looking at the memory of arrays waits, but is no wait */
     state->raised = NULL;
     PyObject *module = PyImport_ImportModule("gpu._python.launch");
-    PyObject *types = module ? pydevice_types(args, n) : NULL;
-    PyObject *tuple = types ? pydevice_values(values, n) : NULL;
+    PyObject *types = module ? pydevice_types(&from, args, n) : NULL;
+    PyObject *tuple = types ? pydevice_tuple(&from) : NULL;
     PyObject *exception =
         tuple ? PyObject_CallMethod(module, "launch", "O(LLL)(LLL)OO", (PyObject *)kernel,
                                     (long long)grid[0], (long long)grid[1], (long long)grid[2],

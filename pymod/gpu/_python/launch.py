@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpu import _gpujit
 from gpu._python.arrays import Array, element_class
-from gpu._python.objects import memory_of
+from gpu._python.objects import memory_of, number
+from gpu._python.rewrite import VARARGS
 from gpu._python.runner import Options, execute
 
 TYPE_CHECKING = False
@@ -36,6 +37,19 @@ def array(value: Any, name: str) -> Array | None:
     return Array(value, name, read_only=not value.flags.writeable)
 
 
+def argument(objects: Objects, value: Any, type_name: str | None, name: str) -> Any:
+    """What kernels have in the place of a host object, in tuples too."""
+    if type_name is not None:
+        return element_class(type_name).of(objects.value(value, name))
+    if isinstance(value, tuple):
+        elements = [argument(objects, x, None, name) for x in value]
+        return type(value)._make(elements) if hasattr(value, "_make") else tuple(elements)
+    if value is None or callable(value) or isinstance(value, str):
+        return objects.value(value, name)
+    found = array(value, name) if number(value) is NotImplemented else None
+    return objects.value(value, name) if found is None else found
+
+
 def launch(
     kernel: Any, grid: Size, block: Size, values: tuple, types: tuple[str | None, ...]
 ) -> BaseException | None:
@@ -45,17 +59,18 @@ def launch(
     types   of the numbers among them, None for the others
     """
     function = kernel.py_func
-    names = function.__code__.co_varnames
+    code = function.__code__
+    n_args, n_names = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames[: n_names + bool(code.co_flags & VARARGS)]
 
     def make(objects: Objects) -> tuple[tuple, dict[str, Any]]:
-        made = []
-        for value, type_name, name in zip(values, types, names, strict=False):
-            if type_name is not None:
-                made.append(element_class(type_name).of(objects.value(value, name)))
-            else:
-                proxy = None if callable(value) or value is None else array(value, name)
-                made.append(objects.value(value, name) if proxy is None else proxy)
-        n_args = function.__code__.co_argcount
-        return tuple(made[:n_args]), dict(zip(names[n_args:], made[n_args:], strict=False))
+        made = [
+            argument(objects, value, type_name, name)
+            for value, type_name, name in zip(values, types, names, strict=True)
+        ]
+        rest = made[n_names] if len(made) > n_names else ()
+        return (*made[:n_args], *rest), dict(
+            zip(names[n_args:n_names], made[n_args:n_names], strict=True)
+        )
 
     return execute(function, grid, block, make, Options.of(kernel.options))
