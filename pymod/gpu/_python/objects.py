@@ -195,13 +195,6 @@ class Globals(dict):
         except KeyError:
             return default
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name == "__builtins__":
-            super().__setitem__(name, value)
-            return
-        message = f"assignment to the global variable '{name}' cannot be used in a kernel"
-        raise operations.error("UnsupportedError", message)
-
 
 class Proxy:
     """A module or an object of the host, whose attributes are replaced too."""

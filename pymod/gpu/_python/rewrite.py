@@ -71,6 +71,10 @@ def zeroed(code: CodeType, variables: set[int]) -> int:
 
 def rewrite(code: CodeType, facts: Facts, inner: Callable[[CodeType], CodeType]) -> CodeType:
     """A new code object; `inner` makes those of nested functions."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            message = "assignment to a global variable cannot be used in a kernel"
+            raise operations.error("UnsupportedError", message)
     consts = [constant(value, inner) for value in code.co_consts]
     data = code.co_code if LOAD_SMALL_INT is None else small_ints(code, consts)
     return code.replace(co_consts=tuple(consts), co_code=inverted(data, facts.inversions))
