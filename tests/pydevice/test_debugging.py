@@ -53,7 +53,6 @@ def test_pdb_stops_in_a_kernel(imports, stop, tmp_path):
 
 def test_quitting_the_debugger_ends_the_program(tmp_path):
     code, out, err = run(PROGRAM.format(imports="", stop="breakpoint()"), tmp_path, stdin="q\n")
-    assert code == 0 or "BdbQuit" in err
     assert "out [" not in out
 
 

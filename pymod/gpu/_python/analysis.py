@@ -19,6 +19,7 @@ import sys
 from dataclasses import dataclass, field
 
 from gpu._python import operations
+from gpu._python.rewrite import number_in
 from gpu._python.scalars import Scalar, literal
 
 TYPE_CHECKING = False
@@ -163,6 +164,9 @@ class Walk:
         if name in ("LOAD_CONST", "LOAD_SMALL_INT"):
             value = arg if name == "LOAD_SMALL_INT" else self.consts[arg]
             stack.append(Constant(literal(value)))
+        elif name == "LOAD_COMMON_CONSTANT":
+            value = number_in(instruction.opcode, arg)
+            stack.append(None if value is None else Constant(literal(value)))
         elif name in ("LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_BORROW", "LOAD_FAST_AND_CLEAR"):
             clears = name.endswith("CLEAR")
             stack.append(variables[arg] if clears else self.read(variables, arg))

@@ -95,6 +95,8 @@ def describe(
     thread: tuple[int, int, int],
 ) -> BaseException:
     """The exception with its place in the text or in a note, and as attributes."""
+    from gpu._python.objects import host
+
     entries = places(error)
     inner = entries[-1] if entries else None
     program = bool(inner and is_raised_by_program(inner))
@@ -110,6 +112,7 @@ def describe(
         message, _, hint = str(error).partition("\n  Hint: ")
         error.args = (message + place + (f"\n  Hint: {hint}" if hint else ""),)
     else:
+        error.args = host(error.args)  # `assert` makes its exception itself
         error.add_note(f"in kernel '{kernel}':{place}")
     code = inner.tb_frame.f_code if inner else None
     values: dict[str, Any] = {

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LOAD_CONST = dis.opmap["LOAD_CONST"]
 UNARY_NOT = dis.opmap["UNARY_NOT"]
 LOAD_SMALL_INT = dis.opmap.get("LOAD_SMALL_INT")  # from 3.14 on
+LOAD_COMMON_CONSTANT = dis.opmap.get("LOAD_COMMON_CONSTANT")
+COMMON: list[Any] = getattr(dis, "_common_constants", [])  # True, False and -1 among them from 3.15
 VARARGS, VARKEYWORDS = 4, 8  # of co_flags
 
 
@@ -33,21 +35,31 @@ def constant(value: Any, inner: Callable[[CodeType], CodeType]) -> Any:
     return literal(value)
 
 
-def small_ints(code: CodeType, consts: list) -> bytes:
-    """The code with constants in the place of small integers of the instructions."""
+def number_in(opcode: int, arg: int) -> Any:
+    """The number that an instruction holds itself, None if it holds none."""
+    if opcode == LOAD_SMALL_INT:
+        return arg
+    if opcode == LOAD_COMMON_CONSTANT and arg < len(COMMON):
+        return COMMON[arg] if isinstance(COMMON[arg], int) else None
+    return None
+
+
+def numbers(code: CodeType, consts: list) -> bytes:
+    """The code with constants in the place of numbers that instructions hold."""
     data = bytearray(code.co_code)
-    places: dict[int, int] = {}
+    places: dict[tuple[int, int], int] = {}
     for i in range(0, len(data), 2):
-        if data[i] != LOAD_SMALL_INT:
+        value = number_in(data[i], data[i + 1])
+        if value is None:
             continue
-        value = data[i + 1]
-        if value not in places:
-            places[value] = len(consts)
+        key = data[i], data[i + 1]
+        if key not in places:
+            places[key] = len(consts)
             consts.append(lift(value))
-        if places[value] > 255:
+        if places[key] > 255:
             message = f"'{code.co_name}' has more than 256 constants"
             raise operations.error("UnsupportedError", message)
-        data[i], data[i + 1] = LOAD_CONST, places[value]
+        data[i], data[i + 1] = LOAD_CONST, places[key]
     return bytes(data)
 
 
@@ -76,5 +88,5 @@ def rewrite(code: CodeType, facts: Facts, inner: Callable[[CodeType], CodeType])
             message = "assignment to a global variable cannot be used in a kernel"
             raise operations.error("UnsupportedError", message)
     consts = [constant(value, inner) for value in code.co_consts]
-    data = code.co_code if LOAD_SMALL_INT is None else small_ints(code, consts)
-    return code.replace(co_consts=tuple(consts), co_code=inverted(data, facts.inversions))
+    data = inverted(numbers(code, consts), facts.inversions)
+    return code.replace(co_consts=tuple(consts), co_code=data)
