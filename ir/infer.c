@@ -215,7 +215,14 @@ infer_rise(struct infer *in, struct ir_cell *cell, struct ir_cell with)
         return false;
     struct ir_cell old = *cell;
     cell->type = ir_type_join(in->module, old.type, with.type);
-    cell->constant = old.type == IR_T_NONE || old.constant == with.constant ? with.constant : 0;
+    if (cell->type == IR_T_MIXED)
+        cell->constant = old.type == IR_T_NONE    ? with.constant
+                         : old.type == IR_T_MIXED ? old.constant
+                                                  : old.type;
+    else if (old.type == IR_T_MIXED || with.type == IR_T_MIXED)
+        cell->constant = 0;
+    else
+        cell->constant = old.type == IR_T_NONE || old.constant == with.constant ? with.constant : 0;
     return cell->type != old.type || cell->constant != old.constant;
 }
 
@@ -225,7 +232,7 @@ infer_phi(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
     uint32_t block = ir_insn(instance->func, ref)->block;
     for (uint32_t i = 0; i < ir_insn(instance->func, ref)->n_args; i++)
         if (ir_edge_is_live(instance, block, i))
-            infer_rise(in, out, infer_operand(instance, ref, i));
+            infer_rise(in, out, instance->cells[ir_operand(instance, ref, i)]);
 }
 
 /* A number that has no value on one way in reads 0 there, so it is no constant. */
@@ -234,7 +241,8 @@ infer_is_part_undefined(struct infer *in, const struct ir_instance *instance, ir
 {
     const struct ir_insn *phi = ir_insn(instance->func, ref);
     struct ir_cell cell = instance->cells[ref];
-    if (phi->op != IR_PHI || !cell.constant || infer_object(in, cell.type))
+    if (phi->op != IR_PHI || !cell.constant || !infer_known(cell.type) ||
+        infer_object(in, cell.type))
         return false;
     for (uint32_t i = 0; i < phi->n_args; i++)
         if (ir_edge_is_live(instance, phi->block, i) &&
@@ -260,7 +268,7 @@ infer_branch(struct infer *in, struct ir_instance *instance, ir_ref ref)
 static void
 infer_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
-    if (!infer_rise(in, &instance->result, infer_operand(instance, ref, 0)))
+    if (!infer_rise(in, &instance->result, instance->cells[ir_operand(instance, ref, 0)]))
         return;
     for (uint32_t i = 0; i < instance->callers.len; i++)
         infer_queue(in, in->typed->instances.data[instance->callers.data[i].instance],
@@ -322,6 +330,23 @@ infer_drop_undefined(struct infer *in)
         }
     }
     return dropped;
+}
+
+/* Cells are final: what is MIXED now stays without a type. */
+static void
+infer_end_mixed(struct infer *in)
+{
+    for (uint32_t i = 0; i < in->typed->instances.len; i++) {
+        struct ir_instance *instance = in->typed->instances.data[i];
+        for (ir_ref ref = 1; ref < instance->func->insns.len; ref++)
+            if (instance->cells[ref].type == IR_T_MIXED)
+                instance->cells[ref].constant = 0;
+        if (instance->result.type == IR_T_MIXED)
+            instance->result.constant = 0;
+    }
+    for (uint32_t i = 0; i < in->typed->shared.len; i++)
+        if (in->typed->shared.data[i].content.type == IR_T_MIXED)
+            in->typed->shared.data[i].content.constant = 0;
 }
 
 static void
@@ -399,6 +424,7 @@ infer_run(struct infer *in)
     do
         infer_drain(in);
     while (infer_ask_all(in) || infer_unroll_all(in) || infer_drop_undefined(in));
+    infer_end_mixed(in);
     infer_fill_slots(in);
     in->reporting = true;
     return infer_report(in);

@@ -9,7 +9,7 @@
  * of an OBJECT type is the type's own object. */
 struct ir_cell {
     ir_type type;
-    ir_const constant;
+    ir_const constant; /* while inference runs, of a MIXED cell: the type it had before */
 };
 
 /* Users of every value of a PY function, and its reverse post-order; made once per function. */

@@ -166,7 +166,7 @@ ir_class_func(const struct ir_module *module, ir_const class, struct sp_arena *a
 static struct ir_cell
 call_actual(const struct infer *in, const struct ir_instance *instance, struct ir_actual actual)
 {
-    struct ir_cell cell = instance->cells[actual.value];
+    struct ir_cell cell = infer_seen(instance->cells[actual.value]);
     return actual.elem ? infer_elem(in, cell, actual.elem - 1) : cell;
 }
 

@@ -57,10 +57,17 @@ infer_known(ir_type type)
 {
     return type != IR_T_NONE && type != IR_T_MIXED && type != IR_T_CONFLICT;
 }
+/* What a reader goes on with: of a MIXED cell, which a float may still resolve, the type that it had
+ * before, so that what its readers do with other operands can bring that float. */
+static inline struct ir_cell
+infer_seen(struct ir_cell cell)
+{
+    return cell.type == IR_T_MIXED && cell.constant ? (struct ir_cell){cell.constant, 0} : cell;
+}
 static inline struct ir_cell
 infer_operand(const struct ir_instance *instance, ir_ref ref, uint32_t i)
 {
-    return instance->cells[ir_operand(instance, ref, i)];
+    return infer_seen(instance->cells[ir_operand(instance, ref, i)]);
 }
 struct ir_cell infer_typed(ir_type type);
 struct ir_cell infer_constant(struct infer *in, ir_const constant);

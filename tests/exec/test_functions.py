@@ -329,3 +329,30 @@ def many_arguments(n: int) -> str:
 def test_many_arguments():
     n = 40
     assert run(many_arguments(n), 1, args=tuple(range(n))) == [sum(k * (k + 1) for k in range(n))]
+
+
+def test_types_that_a_later_float_resolves():
+    """uint64 meets int8 around the loop until the function is found to return a float, too."""
+    source = """
+def pick(p, q):
+    for k in range(3):
+        if p != p:
+            return q
+    if p > q:
+        return 2.0 + p
+    return gpu.int8(q) ** 0
+
+def kernel(x, out):
+    a = x[0]
+    for k in range(4):
+        a = pick(a, k)
+    out[0] = a
+    out[1] = a / 3
+"""
+    for value in (0, 5, 2**63 + 5):
+        # The python device knows no join: a float of the value is the same here.
+        want = kit.agree(source.replace("a = x[0]", "a = float(x[0])"),
+                         (np.array([value], "uint64"), np.zeros(2)))[1]  # fmt: skip
+        out = np.zeros(2)
+        kit.single(kit.kernel(source), np.array([value], "uint64"), out)
+        assert out.tolist() == want.tolist()

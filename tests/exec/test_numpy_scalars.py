@@ -357,4 +357,4 @@ def test_the_python_device_agrees():
         "    out[6] = np.floor_divide(i[0], 2)\n    out[7] = np.isnan(x[1]) or np.greater(x[0], f[1])\n    out[8] = np.log(x[0])\n"
     )
     x, f, i = np.array([2.5, -1.0]), np.array([-0.3, 4.5], "float32"), np.array([-7, 5])
-    kit.agree(source, (x, f, i, np.zeros(9)), ulps=2)
+    kit.agree(source, (x, f, i, np.zeros(9, "float32")), ulps=2)

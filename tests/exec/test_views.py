@@ -244,7 +244,7 @@ def test_atomics_on_views():
 
 def failure(body: str, *args) -> BaseException:
     head = ", ".join("abcde"[: len(args)])
-    kernel = kit.kernel(f"def kernel({head}):\n    {body}\n")
+    kernel = kit.kernel(f"def kernel({head}):\n    {body}\n", check=True)
     with pytest.raises(gpu.Error) as caught:
         kit.single(kernel, *args)
     return caught.value
