@@ -54,6 +54,7 @@ struct fe_py {
     struct sp_map guard_map;        /* (kind, container, name), so that each is kept once */
     struct sp_arena arena;          /* keys of guard_map */
     struct sp_map functions;        /* identities of the module's functions, on its arena */
+    uint32_t n_const_elems;         /* of the constant that is being made */
 };
 
 /* resolve_py.c */

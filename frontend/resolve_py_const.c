@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Larger or deeper tuples stay on the host. */
-enum { CONST_MAX_ELEMS = 4096, CONST_MAX_DEPTH = 32 };
+/* Tuples that are larger, deeper, or have more elements at all depths stay on the host. */
+enum { CONST_MAX_ELEMS = 4096, CONST_MAX_DEPTH = 32, CONST_MAX_TOTAL = 8192 };
 
 static ir_const const_of(struct fe_reader *reader, PyObject *object, int depth);
 
@@ -377,6 +377,11 @@ const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *
         return false;
     }
     uint32_t n = (uint32_t)PyTuple_Size(tuple);
+    py_of(reader)->n_const_elems += n;
+    if (py_of(reader)->n_const_elems > CONST_MAX_TOTAL) {
+        Py_DECREF(tuple);
+        return false;
+    }
     ir_const *list = SP_NEW_N(reader->arena, ir_const, n + 1);
     for (uint32_t i = 0; i < n; i++)
         list[i] = const_of(reader, PyTuple_GetItem(tuple, i), depth + 1);
@@ -440,5 +445,6 @@ const_of(struct fe_reader *reader, PyObject *object, int depth)
 ir_const
 py_const(struct fe_reader *reader, PyObject *object)
 {
+    py_of(reader)->n_const_elems = 0;
     return const_of(reader, object, 0);
 }

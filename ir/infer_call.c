@@ -272,6 +272,9 @@ call_function(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_typ
     struct ir_cell *cells = SP_NEW_N(in->ctx->arena, struct ir_cell, n);
     if (!call_cells(in, instance, type, callee, &actuals, bindings, cells))
         return true;
+    for (uint32_t k = 0; k < n; k++)
+        if (!infer_check_size(in, instance, ref, cells[k].type))
+            return false;
     struct ir_caller caller = {instance->index, ref};
     struct ir_instance *target = infer_instance(in, callee, cells, &caller);
     if (!target)

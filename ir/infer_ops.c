@@ -54,11 +54,10 @@ infer_constant_tuple(struct infer *in, ir_const constant)
     for (uint32_t i = 0; i < info.len; i++)
         if ((elems[i] = infer_constant(in, info.elems[i]).type) == IR_T_NONE)
             return (struct ir_cell){0};
-    return (struct ir_cell){ir_type_intern(in->module,
-                                           &(struct ir_type_info){.kind = IR_KIND_TUPLE,
-                                                                  .object = info.named,
-                                                                  .n_elems = info.len,
-                                                                  .elems = elems}),
+    return (struct ir_cell){ir_type_intern(in->module, &(struct ir_type_info){.kind = IR_KIND_TUPLE,
+                                                                              .object = info.named,
+                                                                              .n_elems = info.len,
+                                                                              .elems = elems}),
                             constant};
 }
 
@@ -253,7 +252,8 @@ bool
 infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
     instance->operators[ref] = IR_INTRIN_NONE; /* a callee may have changed */
-    return infer_rule_operation(in, instance, ref, out);
+    return infer_rule_operation(in, instance, ref, out) &&
+           infer_check_size(in, instance, ref, out->type);
 }
 
 bool

@@ -145,6 +145,11 @@ report_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
                    "a function that outlives variables of the call that made it");
         return INFER_HINT(in, "return one whose variables are assigned once, before it is made");
     }
+    if (instance->index && !instance->result.constant &&
+        ir_type_info(in->module, type)->n_leaves > IR_MAX_RESULT_LEAVES) {
+        INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a result of more than 256 elements");
+        return INFER_HINT(in, "let the function write to an array that it is passed");
+    }
     if (instance->index == 0 || infer_known(instance->result.type))
         return true;
     for (uint32_t i = 0; i < instance->func->insns.len; i++) {

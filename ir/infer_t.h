@@ -201,6 +201,8 @@ bool infer_rule_tuple_bin(struct infer *in, struct ir_instance *instance, ir_ref
                           struct ir_cell *out);
 bool infer_tuple_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
                        struct ir_cell tuple, ir_const slice, struct ir_cell *out);
+/* Refuses types of too many leaves. */
+bool infer_check_size(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type);
 struct ir_cell infer_make_tuple(struct infer *in, uint32_t n, const struct ir_cell *cells);
 /* Element k of a tuple. */
 struct ir_cell infer_elem(const struct infer *in, struct ir_cell tuple, uint32_t k);

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define TUPLE_MAX_ELEMS 4096u
-
 struct ir_cell
 infer_elem(const struct infer *in, struct ir_cell tuple, uint32_t k)
 {
@@ -36,6 +34,15 @@ infer_part(struct infer *in, const struct ir_instance *instance, ir_ref ref, uin
     if (made.type == cell.type && !cell.constant)
         cell.constant = made.constant;
     return cell;
+}
+
+bool
+infer_check_size(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type)
+{
+    if (ir_type_info(in->module, type)->n_leaves <= IR_MAX_LEAVES)
+        return true;
+    INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a value of more than 8192 elements");
+    return INFER_HINT(in, "use an array that is passed to the kernel");
 }
 
 struct ir_cell
@@ -202,9 +209,8 @@ tuple_repeat(struct infer *in, struct ir_instance *instance, ir_ref ref, struct 
     uint32_t n = ir_type_info(in->module, tuple.type)->n_elems;
     int64_t times = ir_const_info(in->module, count.constant)->i;
     times = times < 0 ? 0 : times;
-    if (n && times > TUPLE_MAX_ELEMS / n)
-        return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a tuple of so many elements") ||
-               INFER_HINT(in, "use an array that is passed to the kernel");
+    int64_t most = IR_MAX_LEAVES / (n ? n : 1) + 1; /* infer_check_size refuses it */
+    times = times > most ? most : times;
     uint32_t total = n * (uint32_t)times;
     struct ir_cell *cells = SP_NEW_N(in->ctx->arena, struct ir_cell, total + 1);
     for (uint32_t i = 0; i < total; i++)

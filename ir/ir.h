@@ -208,6 +208,9 @@ enum ir_iter {
 enum ir_layout { IR_LAYOUT_C, IR_LAYOUT_F, IR_LAYOUT_ANY };
 enum ir_space { IR_SPACE_GLOBAL, IR_SPACE_SHARED, IR_SPACE_LOCAL };
 #define IR_MAX_RANK 8
+/* Types may share elements, so a few lines can nest what no machine holds: inference refuses more. */
+#define IR_MAX_LEAVES 8192u
+#define IR_MAX_RESULT_LEAVES 256u /* of functions: LLVM takes cubic time over results */
 
 struct ir_type_info {
     uint8_t kind; /* enum ir_kind */
@@ -222,6 +225,7 @@ struct ir_type_info {
     uint32_t position;
     ir_const object;
     uint32_t n_elems;
+    uint32_t n_leaves; /* filled in: what is no tuple, at any depth; saturates */
     const ir_type *elems;
     const ir_const *consts; /* CLOSURE: per element the value, or 0: known at run time */
 };

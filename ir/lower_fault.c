@@ -12,7 +12,7 @@
  *            | "t" recipes                      a tuple
  *            | "F" | "S" | "R" | "A" | "J" | "P"   then recipes: format, str, repr, ascii, join, %
  *     recipes = "(" {recipe} ")"
- *     text = length ":" bytes
+ *     text = length ":" bytes           UTF-8, but that NUL is the two bytes C0 80
  *
  *     raise ValueError("bad", i)  ->  site 0 RAISED "e0:10:ValueError(s3:badvint;)" 1
  *                                     raise site(0) %i
@@ -103,8 +103,12 @@ struct fault_throw {
 static void
 fault_text(struct sp_str *out, const char *text, uint32_t len)
 {
-    sp_str_printf(out, "%u:", len);
-    sp_str_add_n(out, text, len);
+    uint32_t n_nuls = 0;
+    for (uint32_t i = 0; i < len; i++)
+        n_nuls += !text[i];
+    sp_str_printf(out, "%u:", len + n_nuls);
+    for (uint32_t i = 0; i < len; i++)
+        sp_str_add_n(out, text[i] ? &text[i] : "\xc0\x80", text[i] ? 1 : 2);
 }
 
 static void fault_recipe(struct lower *l, struct fault_throw *t, ir_type type);

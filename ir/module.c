@@ -20,7 +20,7 @@ ir_module_new(struct sp_arena *arena, enum ir_phase phase)
     sp_map_init(&module->const_map);
     sp_vec_reserve(arena, &module->types, IR_N_FIXED_TYPES + 16);
     for (ir_type t = 0; t < IR_N_FIXED_TYPES; t++) {
-        struct ir_type_info info = {.dtype = (uint8_t)t};
+        struct ir_type_info info = {.dtype = (uint8_t)t, .n_leaves = 1};
         if (t == IR_T_NONE)
             info.kind = IR_KIND_NONE;
         else if (ir_type_is_scalar(t))
@@ -123,6 +123,15 @@ ir_type_info(const struct ir_module *module, ir_type type)
     return &module->types.data[type];
 }
 
+static uint32_t
+type_count_leaves(const struct ir_module *module, const struct ir_type_info *row)
+{
+    uint64_t n = row->n_elems ? 0 : 1;
+    for (uint32_t i = 0; i < row->n_elems; i++)
+        n += ir_type_info(module, row->elems[i])->n_leaves;
+    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
 ir_type
 ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
 {
@@ -198,6 +207,7 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
     uint32_t *slot = sp_map_intern(&module->type_map, module->arena, key.bytes, key.len, &is_new);
     if (is_new) {
         *slot = module->types.len;
+        row.n_leaves = type_count_leaves(module, &row);
         if (row.n_elems)
             row.elems = sp_arena_copy(module->arena, info->elems, row.n_elems * sizeof *row.elems);
         else

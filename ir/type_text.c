@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define TEXT_MAX_DEPTH 8
+#define TEXT_MAX_LEN 400 /* of a type: no more elements after that */
 
 static void const_text(const struct ir_module *module, ir_const c, int depth, struct sp_str *out);
 
@@ -79,6 +80,10 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
         sp_str_add_char(out, '(');
         for (uint32_t i = 0; i < info->n_elems; i++) {
             sp_str_add(out, i ? ", " : "");
+            if (out->len > TEXT_MAX_LEN) {
+                sp_str_add(out, "...");
+                break;
+            }
             type_text(module, info->elems[i], depth + 1, out);
         }
         sp_str_add_char(out, ')');
@@ -114,7 +119,11 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
 void
 ir_type_print(const struct ir_module *module, ir_type type, struct sp_str *out)
 {
-    type_text(module, type, 0, out);
+    struct sp_str text;
+    sp_str_init(&text);
+    type_text(module, type, 0, &text);
+    sp_str_add_n(out, text.data, text.len);
+    sp_str_finish(&text);
 }
 
 static void

@@ -339,6 +339,9 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
         return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, call->n_args - 1),
                        call->kernel->name_utf8, "tuples nested too deeply");
     uint32_t n = arg->type.n_elems;
+    if (call->n_args + n > IR_MAX_LEAVES)
+        return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, call->n_args - 1),
+                       call->kernel->name_utf8, "tuples of too many elements; pass an array");
     for (uint32_t i = 0; i < n; i++)
         if (!call_add(call, param, PyTuple_GetItem(value, i), depth + 1))
             return false;

@@ -104,6 +104,22 @@ raised_typed(PyObject *number, const char *name)
     return typed;
 }
 
+/* The text of a recipe, in which C0 80 stands for NUL. */
+static PyObject *
+raised_str(const char *text, size_t len)
+{
+    char *plain = sp_alloc(len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool is_nul = i + 1 < len && !memcmp(text + i, "\xc0\x80", 2);
+        plain[n++] = is_nul ? '\0' : text[i];
+        i += is_nul;
+    }
+    PyObject *str = PyUnicode_DecodeUTF8(plain, (Py_ssize_t)n, "strict");
+    free(plain);
+    return str;
+}
+
 /* type ";" */
 static PyObject *
 raised_value(struct raised *r)
@@ -185,11 +201,7 @@ raised_make(struct raised *r)
     case 'v': made = raised_value(r); break;
     case 'n': made = Py_NewRef(Py_None); break;
     case 't': made = raised_list(r); break;
-    case 's':
-        made = raised_text(r, &text, &len)
-                   ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)len, "surrogatepass")
-                   : raised_bad();
-        break;
+    case 's': made = raised_text(r, &text, &len) ? raised_str(text, len) : raised_bad(); break;
     case 'F':
     case 'P':
     case 'S':
