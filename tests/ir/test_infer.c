@@ -428,7 +428,7 @@ test_endless_instances_are_an_error(void **state)
                  "  %3 = call %2, %1 !3:1-2\n" END
                  "}\nfunc @1 \"double\" (\"t\") {\nb0:\n  %1 = param 0\n  %2 = const @1\n"
                  "  %3 = tuple %1, %1 !7:1-2\n  %4 = call %2, %3 !8:1-2\n  ret %4\n}\n",
-                 "int", SP_E_NYI_CONSTRUCT, "8192", 7);
+                 "int", SP_E_NYI_CONSTRUCT, NULL, 7);
 }
 
 int
