@@ -18,7 +18,8 @@ cg_compile(struct cg_state *state, const struct cg_request *request, struct arti
         .arena = &arena,
         .diag = diag,
         .options = {.fma = request->options.fma,
-                    .bounds = request->options.bounds || request->options.check || !request->arch.sm,
+                    .bounds =
+                        request->options.bounds || request->options.check || !request->arch.sm,
                     .check = request->options.check,
                     .poll = !request->arch.sm,
                     .single = request->options.single},

@@ -22,8 +22,8 @@ struct build_closure {
 
 /* What is known of a constant value beside the constant itself. */
 struct build_origin {
-    const void *host; /* for the resolver; may be NULL */
-    const char *text; /* "config.table", for messages; may be NULL */
+    const void *host;                 /* for the resolver; may be NULL */
+    const char *text;                 /* "config.table", for messages; may be NULL */
     const struct fe_code_const *code; /* a code object; or NULL */
     struct build_map *map;            /* a dict on its way to a call or a function; or NULL */
     struct build_closure *closure;    /* a function that was defined here; or NULL */
@@ -51,9 +51,9 @@ struct build {
     uint32_t unit;  /* the code unit that is simulated */
     uint32_t depth, max_depth;
     struct sp_bits assigned, sure;
-    ir_const kw_names;                   /* of the next call, or 0 */
-    bool *shared;                        /* per local: a CELL, here or in a function around */
-    ir_ref *captured;                    /* per local: its CELL; of a free one also its value */
+    ir_const kw_names; /* of the next call, or 0 */
+    bool *shared;      /* per local: a CELL, here or in a function around */
+    ir_ref *captured;  /* per local: its CELL; of a free one also its value */
     SP_VEC(struct build_closure *) closures;
     ir_ref null;                         /* the marker that NULL pushes, or 0 */
     SP_VEC(struct build_origin) origins; /* per instruction */

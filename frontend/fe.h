@@ -48,8 +48,8 @@ struct fe_local {
 };
 
 struct fe_code_const {
-    ir_const value;        /* of the module that is being read */
-    const char *code_name; /* a code object's name ("<lambda>"); else NULL */
+    ir_const value;             /* of the module that is being read */
+    const char *code_name;      /* a code object's name ("<lambda>"); else NULL */
     const struct fe_code *code; /* what a function is made of; NULL if it cannot be read */
 };
 
@@ -79,8 +79,8 @@ struct fe_code {
 struct fe_nested {
     const void *host; /* of the function around everything, for names */
     const struct fe_code *code;
-    uint32_t n_defaults;        /* of the last positional parameters */
-    uint32_t n_kwdefaults;      /* of the keyword parameters with these names */
+    uint32_t n_defaults;   /* of the last positional parameters */
+    uint32_t n_kwdefaults; /* of the keyword parameters with these names */
     const ir_const *kw_names;
     uint32_t n_free;
     const bool *is_shared; /* per free variable: it is a CELL, not a value */
@@ -92,7 +92,7 @@ struct fe_function {
     struct fe_code code;
     const ir_const *defaults; /* of the last n_defaults positional parameters */
     uint32_t n_defaults;
-    const ir_const *kwdefaults; /* of the n_kwonly keyword parameters; 0: none. May be NULL */
+    const ir_const *kwdefaults;     /* of the n_kwonly keyword parameters; 0: none. May be NULL */
     const struct fe_nested *nested; /* NULL: not defined by another one that is read */
 };
 
@@ -139,7 +139,7 @@ struct fe_reader {
     struct sp_arena *arena; /* of the module */
     struct ir_module *module;
     const struct fe_resolver *resolver;
-    struct sp_map functions;      /* identity -> number in the module */
+    struct sp_map functions;           /* identity -> number in the module */
     SP_VEC(struct fe_pending) pending; /* of module->funcs from `first_pending` on */
     uint32_t first_pending;
 };

@@ -81,8 +81,8 @@ ir_is_removable(const struct ir_insn *insn)
 static inline bool
 ir_is_commutative(enum ir_op op)
 {
-    return op == IR_ADD || op == IR_ADD_NSW || op == IR_MUL || op == IR_MULHI || op == IR_AND || op == IR_OR ||
-           op == IR_XOR || op == IR_FADD || op == IR_FMUL;
+    return op == IR_ADD || op == IR_ADD_NSW || op == IR_MUL || op == IR_MULHI || op == IR_AND ||
+           op == IR_OR || op == IR_XOR || op == IR_FADD || op == IR_FMUL;
 }
 
 /* The bits of a CONST of phase CORE, zero-extended from its width; f32 as its 32 bits. */

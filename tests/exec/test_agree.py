@@ -43,7 +43,9 @@ def test_a_difference_is_told():
 
 
 def test_both_raise():
-    error = kit.agree_raises("def kernel(x):\n    x[5] = 1\n", (np.zeros(3),), IndexError, check=True)
+    error = kit.agree_raises(
+        "def kernel(x):\n    x[5] = 1\n", (np.zeros(3),), IndexError, check=True
+    )
     assert "index 5 is out of bounds for axis 0 of array 'x' with shape (3,)" in str(error)
     source = "def kernel(x):\n    x[0] = gpu.uint64(1) + gpu.int8(2)\n"
     kit.agree_raises(source, (np.zeros(3),), TypeError, match="uint64 and int8")

@@ -16,7 +16,7 @@ struct interp {
     void *context;
     bool real_memory;                /* addresses are those of the process */
     uint8_t memory[INTERP_MEMORY_B]; /* otherwise an address is an offset in it */
-    uint8_t slots[4096]; /* of SLOTs, with real_memory */
+    uint8_t slots[4096];             /* of SLOTs, with real_memory */
     uint32_t slots_B;
     uint64_t steps_left, polls;
     uint32_t depth;
