@@ -14,35 +14,7 @@
 #include "frontend/build.h"
 
 #include <assert.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-struct sp_src
-build_src(const struct build *b)
-{
-    struct fe_position at = fe_position_of(b->code, b->unit);
-    return (struct sp_src){.file = b->code->file,
-                           .function = b->code->name,
-                           .line = at.line,
-                           .end_line = at.end_line,
-                           .col = at.col,
-                           .end_col = at.end_col};
-}
-
-void
-build_fail(struct build *b, const char *format, ...)
-{
-    if (b->failed)
-        return;
-    char reason[128];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(reason, sizeof reason, format, args);
-    va_end(args);
-    fe_bad_code(b->code, b->unit, b->diag, "%s", reason);
-    b->failed = true;
-}
 
 ir_ref
 build_add(struct build *b, enum ir_op op, uint32_t imm, uint32_t n, const ir_ref *args)
@@ -57,84 +29,6 @@ ir_ref
 build_const(struct build *b, ir_const value)
 {
     return build_add(b, IR_CONST, value, 0, NULL);
-}
-
-ir_ref
-build_err_diag(struct build *b, struct sp_diag *diag)
-{
-    struct sp_src where = build_src(b);
-    sp_diag_place(diag, &where);
-    uint32_t number = b->func->errors.len;
-    sp_vec_push(b->module->arena, &b->func->errors, *diag);
-    return build_add(b, IR_ERR, number, 0, NULL);
-}
-
-/* The codes used here take one text. */
-ir_ref
-build_err(struct build *b, enum sp_error code, const char *hint, ...)
-{
-    va_list args;
-    va_start(args, hint);
-    const char *text = va_arg(args, const char *);
-    va_end(args);
-    struct sp_src where = build_src(b);
-    struct sp_diag diag;
-    sp_diag_init(&diag);
-    sp_diag_set(&diag, code, &where, text);
-    if (hint)
-        sp_diag_hint(&diag, "%s", hint);
-    return build_err_diag(b, &diag);
-}
-
-/* What to write instead of an object of this type, which the source calls `text`. */
-static const char *
-build_host_hint(struct build *b, const char *type, const char *text)
-{
-    static const char *const hints[][2] = {
-        {"ndarray", "pass the array to the kernel as an argument"},
-        {"Array", "pass the array to the kernel as an argument"},
-        {"list", "make it a tuple, or an array that is passed to the kernel"},
-        {"dict", "use tuples, or arrays that are passed to the kernel"},
-        {"set", "use a tuple, or an array that is passed to the kernel"},
-        {"type", "a kernel makes no objects: use numbers and tuples"},
-        {"builtin_function_or_method",
-         "a kernel calls functions that are written in Python, those of math and gpu"},
-    };
-    if (!strcmp(type, "ufunc") || !strcmp(type, "_ArrayFunctionDispatcher")) {
-        char *hint = SP_NEW_N(b->arena, char, 200);
-        return ir_suggest_name("numpy", text ? text : "", hint, 200) ? hint : "";
-    }
-    if (text && !strncmp(text, "time.", 5))
-        return "measure on the host, with gpu.synchronize() before each reading of the clock";
-    if (text && !strncmp(text, "random.", 7))
-        return "make random numbers on the host and pass an array";
-    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-        if (strcmp(type, hints[i][0]) == 0)
-            return hints[i][1];
-    return "pass numbers and arrays as arguments, or keep constants in tuples";
-}
-
-ir_ref
-build_device(struct build *b, ir_ref value)
-{
-    if (b->failed || !value || ir_insn(b->func, value)->op != IR_CONST)
-        return value;
-    const struct ir_const_info *info = ir_const_info(b->module, ir_insn(b->func, value)->imm);
-    if (info->kind != IR_C_HOST)
-        return value;
-    const char *text = value < b->origins.len ? b->origins.data[value].text : NULL;
-    struct sp_src where = build_src(b);
-    struct sp_diag diag;
-    sp_diag_init(&diag);
-    if (strcmp(info->type_name, "complex") == 0) {
-        sp_diag_set(&diag, SP_E_NYI_TYPE, &where, "complex");
-        sp_diag_hint(&diag, "compute with the real and the imaginary part");
-        return build_err_diag(b, &diag);
-    }
-    sp_diag_set(&diag, SP_E_HOST_OBJECT, &where,
-                text ? sp_arena_printf(b->arena, "'%s'", text) : "an object", info->type_name);
-    sp_diag_hint(&diag, "%s", build_host_hint(b, info->type_name, text));
-    return build_err_diag(b, &diag);
 }
 
 uint32_t
@@ -326,56 +220,6 @@ build_unpack(struct build *b, enum ir_op op, uint32_t imm, uint32_t n)
         build_push(b, build_add(b, IR_ELEM, i, 1, &tuple));
 }
 
-/* Names of keyword arguments must be a tuple of texts, at most one per argument. */
-bool
-build_check_names(struct build *b, ir_const names, uint32_t n_args)
-{
-    const struct ir_const_info *info = ir_const_info(b->module, names);
-    bool good = info->kind == IR_C_TUPLE && info->len <= n_args;
-    for (uint32_t i = 0; good && i < info->len; i++)
-        good = ir_const_info(b->module, info->elems[i])->kind == IR_C_STR;
-    if (!good)
-        build_fail(b, "bad names of keyword arguments");
-    return good;
-}
-
-static void
-build_call(struct build *b, uint32_t n, ir_const names)
-{
-    if (names && !build_check_names(b, names, n))
-        return;
-    /* room for callee and self before the arguments */
-    ir_ref *args = SP_NEW_N(b->arena, ir_ref, n + 2);
-    for (uint32_t i = n; i-- > 0 && !b->failed;)
-        args[i + 2] = build_pop(b);
-    ir_ref self = build_pop(b), callee = build_pop(b);
-    if (b->failed)
-        return;
-    if (callee == b->null) {
-        callee = self;
-        self = b->null;
-    }
-    ir_ref *first = args + (self == b->null);
-    first[0] = build_device(b, callee);
-    if (self != b->null)
-        first[1] = self;
-    if (names && !ir_const_info(b->module, names)->len)
-        names = 0;
-    build_push(b, build_add(b, IR_CALL, names, n + 1 + (self != b->null), first));
-}
-
-static void
-build_call_kw(struct build *b, uint32_t n)
-{
-    ir_ref names = build_pop(b);
-    if (b->failed)
-        return;
-    if (ir_insn(b->func, names)->op != IR_CONST)
-        build_fail(b, "names of keyword arguments that are no constant");
-    else
-        build_call(b, n, ir_insn(b->func, names)->imm);
-}
-
 static void
 build_constant(struct build *b, const struct fe_code_const *constant)
 {
@@ -383,35 +227,6 @@ build_constant(struct build *b, const struct fe_code_const *constant)
     if (constant->code_name && ref)
         build_origin(b, ref)->code = constant;
     build_push(b, ref);
-}
-
-/* f(*tuple) and f(*tuple, **dict), the dict with names that are known here. */
-static void
-build_call_ex(struct build *b, uint32_t dict)
-{
-    ir_ref named = dict ? build_pop(b) : 0;
-    ir_ref tuple = build_pop(b), self = build_pop(b), callee = build_pop(b);
-    if (b->failed)
-        return;
-    if (callee == b->null)
-        callee = self;
-    else if (self != b->null)
-        build_fail(b, "a method that is called with a tuple");
-    struct build_map none = {0}, *map = &none;
-    if (dict == 2 && named == b->null)
-        named = 0;
-    if (named && !(map = build_take_map(b, named))) {
-        build_push(b, build_err(b, SP_E_NYI_CONSTRUCT, fe_construct_hint(FE_CONSTRUCT_CALL_STAR),
-                                fe_construct_text(FE_CONSTRUCT_CALL_STAR)));
-        return;
-    }
-    ir_ref *args = SP_NEW_N(b->arena, ir_ref, map->n + 2);
-    args[0] = build_device(b, callee);
-    args[1] = tuple;
-    for (uint32_t i = 0; i < map->n; i++)
-        args[2 + i] = map->values[i];
-    ir_const names = map->n ? ir_const_tuple(b->module, map->n, map->names) : 0;
-    build_push(b, build_add(b, IR_CALL_EX, names, map->n + 2, args));
 }
 
 static void

@@ -1,4 +1,4 @@
-/* Private to build.c, build_flow.c and build_names.c: the abstract stack machine. */
+/* Private to build*.c: the abstract stack machine. */
 #ifndef FE_BUILD_H
 #define FE_BUILD_H
 
@@ -60,7 +60,6 @@ struct build {
 };
 
 /* Each of these returns 0 and sets b->failed where it cannot go on. */
-void build_fail(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 ir_ref build_add(struct build *b, enum ir_op op, uint32_t imm, uint32_t n, const ir_ref *args);
 ir_ref build_const(struct build *b, ir_const value);
 void build_push(struct build *b, ir_ref value);
@@ -68,6 +67,9 @@ ir_ref build_pop(struct build *b);
 /* The n-th value from the top, from 1, that stays. */
 ir_ref build_peek(struct build *b, uint32_t n);
 uint32_t build_slot(const struct build *b, uint32_t depth);
+
+/* build_error.c */
+void build_fail(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct sp_src build_src(const struct build *b);
 
 /* An `err` instruction. The first takes over the diagnostic. */
@@ -84,7 +86,14 @@ ir_ref build_common(struct build *b, enum fe_common common);
 
 /* What is known of the value; room for it is made. */
 struct build_origin *build_origin(struct build *b, ir_ref ref);
-/* The names of a tuple constant's texts, at most `most`; 0 after a failure: no such tuple. */
+
+/* build_call.c */
+void build_call(struct build *b, uint32_t n, ir_const names);
+/* The names are on top of the stack. */
+void build_call_kw(struct build *b, uint32_t n);
+/* f(*tuple), or with `dict` 1 f(*tuple, **dict); 2: a dict or the marker of none. */
+void build_call_ex(struct build *b, uint32_t dict);
+/* The names of a tuple constant's texts, at most `most`; false after a failure: no such tuple. */
 bool build_check_names(struct build *b, ir_const names, uint32_t most);
 
 /* build_closure.c */

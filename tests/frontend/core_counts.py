@@ -23,7 +23,7 @@ SIGNATURES = {
     "augsub": "int32[:], int", "storeslice": "float32[:]", "constslice": "float32[:, :]",
     "slicing": "float32[:]", "iterfor": "float32[:]", "enum": "int32[:]", "lenx": "int32[:]",
     "tuplefor": "int", "retnone": "float32[:]", "emptyret": "int32[:]", "meth": "float32[:]",
-    "minmax": "int, float", "unpack": "(int, int, float32)", "starcall": "(int,)", "notin": "int, (int, int)",
+    "minmax": "int, float", "unpack": "((int, int, float32),)", "starcall": "((int, int),)", "notin": "int, (int, int)",
     "k_reduce": "float32[:], float32[:], int",
     "k_matmul": "float32[:, ::1], float32[:, ::1], float32[:, ::1], int, int, int",
     "k_mandel": "int32[:, ::1], int, int, int", "k_stencil": "float32[:], float32[:], int",
