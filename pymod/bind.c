@@ -97,8 +97,15 @@ bind_is_same(const struct pm_reading *reading, Py_ssize_t n_args, PyObject *kwna
         return false;
     if (reading->shape_names == kwnames)
         return true;
-    return reading->shape_names && kwnames &&
-           PyObject_RichCompareBool(reading->shape_names, kwnames, Py_EQ) == 1;
+    if (!reading->shape_names || !kwnames)
+        return false;
+    PyObject *names = Py_NewRef(reading->shape_names);
+    bool same = PyObject_RichCompareBool(names, kwnames, Py_EQ) == 1;
+    PyErr_Clear();
+    /* Keywords may be of a class with an __eq__ of its own, which may have called this kernel. */
+    same = same && names == reading->shape_names && n_args == reading->shape_n_args;
+    Py_DECREF(names);
+    return same;
 }
 
 /* What *args holds. */

@@ -29,6 +29,7 @@ struct call {
     bool read_only;
     struct pm_arg *args;
     struct ir_argtype *types;
+    PyObject *kept; /* a list of values that only this call refers to, or NULL */
 };
 
 static const char *
@@ -315,6 +316,17 @@ call_reserve(struct call *call)
     call->room = room;
 }
 
+/* Takes the value over until the call is done; false if there is none. */
+static bool
+call_keep(struct call *call, PyObject *value)
+{
+    if (value && !call->kept)
+        call->kept = PyList_New(0);
+    bool ok = value && call->kept && PyList_Append(call->kept, value) == 0;
+    Py_XDECREF(value);
+    return ok;
+}
+
 /* The value of a parameter, or a part of it, with all its elements. */
 static bool
 call_add(struct call *call, uint32_t param, PyObject *value, int depth)
@@ -323,11 +335,11 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
     struct pm_arg *arg = &call->args[call->n_args];
     if (!pm_arg_get(call->kernel, call->reading, call->dev, param, value, arg))
         return false;
-    if (depth && arg->type.kind == IR_ARG_OBJECT && pm_arg_is_member(value)) {
+    bool inside = depth > 0 && depth < PM_MAX_TUPLE_DEPTH;
+    if (inside && arg->type.kind == IR_ARG_OBJECT && pm_arg_is_member(value)) {
         /* In a tuple only types are known: the member's value is a number like any other. */
-        PyObject *plain = PyObject_GetAttrString(value, "_value_"); /* the member keeps it */
-        Py_XDECREF(plain);
-        return plain && call_add(call, param, plain, depth + 1);
+        PyObject *plain = PyObject_GetAttrString(value, "_value_");
+        return call_keep(call, plain) && call_add(call, param, plain, depth + 1);
     }
     arg->param = param;
     call->foreign |= arg->foreign != NULL;
@@ -335,7 +347,7 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
     call->n_args++;
     if (arg->type.kind != IR_ARG_TUPLE)
         return true;
-    if (depth == PM_MAX_TUPLE_DEPTH)
+    if (depth >= PM_MAX_TUPLE_DEPTH)
         return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, call->n_args - 1),
                        call->kernel->name_utf8, "tuples nested too deeply");
     uint32_t n = arg->type.n_elems;
@@ -407,6 +419,7 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
         for (uint32_t i = 0; i < call.n_args; i++)
             pm_arg_release(&call.args[i]);
     Py_XDECREF(values[n]);
+    Py_XDECREF(call.kept);
     if (values != few_values)
         free(values);
     if (call.args != few_args) {

@@ -414,3 +414,37 @@ def test_spellings_of_declared_types(options):
     assert launch(made, 3) == [3.0] * 4
     with pytest.raises(gpu.ArgumentTypeError, match="fits no declared signature"):
         launch(made, (1, 2))
+
+
+def test_keyword_with_an_equality_of_its_own():
+    @gpu.jit
+    def kernel(out, *rest, k=1):
+        out[0] = 10 * len(rest) + k
+
+    class Text(str):
+        def __eq__(self, other):
+            kernel[1, 1](np.zeros(1), 1, 2, 3)
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    out = np.zeros(1)
+    for _ in range(3):
+        kernel[1, 1](out, 5, **{Text("k"): 7})
+        assert out[0] == 17
+
+
+def test_members_that_are_none():
+    @gpu.jit
+    def first(out, t):
+        out[0] = t[0]
+
+    class Endless:
+        _member_map_ = {}
+
+        @property
+        def _value_(self):
+            return Endless()
+
+    with pytest.raises(gpu.Error):
+        first[1, 1](np.zeros(1), (Endless(), 1))
