@@ -7,11 +7,11 @@ new axes give views of the same memory.
 from __future__ import annotations
 
 import operator as python_operator
-import struct
 
 from gpu._python import operations
+from gpu._python.formats import from_bits, to_bits
 from gpu._python.scalars import TYPES, Int, Scalar, lift
-from gpu._python.types import TypeObject
+from gpu._python.types import TypeObject, type_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,16 +49,6 @@ def plain_slice(s: slice) -> slice:
         message = "the step of a slice is 0"
         raise operations.error("KernelValueError", message, "ZERO_STEP")
     return slice(*(x if x is None else integer_of(x, "a slice") for x in parts))
-
-
-def from_bits(bits: int) -> float:
-    """A bfloat16 of its 16 bits: the upper half of a float32."""
-    return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
-
-
-def to_bits(value: float) -> int:
-    """The 16 bits of a float that is exact in bfloat16."""
-    return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
 
 
 class Array:
@@ -112,7 +102,7 @@ class Array:
 
     @property
     def dtype(self) -> TypeObject:
-        return TypeObject(self.stored_type)
+        return type_object(self.stored_type)
 
     @property
     def T(self) -> Array:
@@ -169,7 +159,7 @@ class Array:
         cls = element_class(self.dtype_name)
         value = self.base[place]
         if cls.kind == 2:
-            return cls(from_bits(int(value)) if self.is_packed else float(value))
+            return cls(from_bits(int(value), "bfloat16") if self.is_packed else float(value))
         return cls(bool(value) if cls.kind == 0 else int(value))
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -190,7 +180,7 @@ class Array:
             message = f"{kind} cannot be stored in an array of {cls.name}"
             raise operations.error("TypingError", message)
         stored = operations.stored(x, cls).value
-        return to_bits(stored) if self.is_packed else stored
+        return to_bits(stored, "bfloat16") if self.is_packed else stored
 
     def fill(self, target: Any, value: Any) -> None:
         """Slice assignment: a number everywhere, or an array spread as NumPy does."""

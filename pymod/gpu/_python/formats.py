@@ -23,6 +23,31 @@ FLOATS: Final = {
 }
 
 
+BYTES: Final = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+CODES: Final = {"float16": ("<e", "<H"), "float32": ("<f", "<I"), "float64": ("<d", "<Q")}
+
+
+def to_bits(value: float, name: str) -> int:
+    """The bits of a float of the format; a bfloat16 is the upper half of a float32."""
+    if name == "bfloat16":
+        return to_bits(value, "float32") >> 16
+    of_float, of_int = CODES[name]
+    return struct.unpack(of_int, struct.pack(of_float, value))[0]
+
+
+def from_bits(bits: int, name: str) -> float:
+    if name == "bfloat16":
+        return from_bits(bits << 16, "float32")
+    of_float, of_int = CODES[name]
+    return struct.unpack(of_float, struct.pack(of_int, bits))[0]
+
+
+def largest(name: str) -> float:
+    """The largest finite float of the format."""
+    bits, exponent, _ = FLOATS[name]
+    return math.ldexp(2.0 - math.ldexp(1.0, 1 - bits), exponent)
+
+
 def round_fraction(x: Fraction, name: str, zero: float = 0.0) -> float:
     """x to the nearest float of the format, ties to even; `zero` has the sign of an exact 0."""
     if not x:

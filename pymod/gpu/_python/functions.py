@@ -11,7 +11,7 @@ from gpu._python.arrays import Array, integer_of
 from gpu._python.context import context
 from gpu._python.formats import saturate
 from gpu._python.scalars import TYPES, Bool, Float, Int, Scalar, lift
-from gpu._python.types import TypeObject
+from gpu._python.types import AbstractType, TypeObject, type_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,16 @@ def number(x: Any, function: str) -> Scalar:
         kind = "an array" if isinstance(x, Array) else type(x).__name__
         raise operations.error("TypingError", f"argument 1 of {function} cannot be {kind}")
     return lifted
+
+
+def bits_of(x: Scalar, function: str) -> int:
+    """The absolute value of an integer, whose bits a function counts."""
+    if x.kind == 2:
+        message = (
+            f"argument 1 of {function} cannot be {x.name}\n  Hint: bits are defined for integers"
+        )
+        raise operations.error("TypingError", message)
+    return abs(int(x.value))
 
 
 class Range:
@@ -122,7 +132,9 @@ def numbered(values: Iterable[Any], start: Any = 0) -> Iterator[tuple[Int, Any]]
 def is_instance(x: Any, types: Any) -> Bool:
     types = types if isinstance(types, tuple) else (types,)
     found = (
-        t.holds(x) if isinstance(t, TypeObject) else isinstance(t, type) and isinstance(x, t)
+        t.holds(x)
+        if isinstance(t, (TypeObject, AbstractType))
+        else isinstance(t, type) and isinstance(x, t)
         for t in types
     )
     return Bool(any(found))
@@ -173,8 +185,8 @@ def rounded(x: Any, ndigits: Any = None) -> Scalar:
 
 
 FUNCTIONS = {
-    "abs": absolute, "bool": TypeObject(Bool), "divmod": both, "enumerate": numbered,
-    "float": TypeObject(Float), "int": TypeObject(Int), "isinstance": is_instance, "len": length,
+    "abs": absolute, "bool": type_object(Bool), "divmod": both, "enumerate": numbered,
+    "float": type_object(Float), "int": type_object(Int), "isinstance": is_instance, "len": length,
     "max": largest, "min": smallest, "pow": power, "range": Range, "round": rounded, "sum": total,
 }  # fmt: skip
 __all__ = ["FUNCTIONS", "TYPES", "saturate"]

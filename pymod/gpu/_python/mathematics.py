@@ -53,9 +53,7 @@ def plain(name: str) -> Callable[..., Scalar]:
     n_args = 2 if name in ("atan2", "remainder", "copysign") else 1
 
     def call(*args: Any) -> Scalar:
-        if len(args) != n_args:
-            message = f"math.{name} takes {n_args} arguments, {len(args)} given"
-            raise operations.error("TypingError", message)
+        operations.check_count(f"math.{name}", args, n_args)
         cls, values = converted(name, *args)
         return cls(formats.round_float(ieee(name, function, *values), cls.format))
 
@@ -109,8 +107,7 @@ def nextafter(x: float, y: float, name: str) -> float:
     if x == 0:
         return math.copysign(unit(0.0, name), y)
     if math.isinf(x):
-        bits, largest, _ = formats.FLOATS[name]
-        return math.copysign(math.ldexp(2.0 - math.ldexp(1.0, 1 - bits), largest), x)
+        return math.copysign(formats.largest(name), x)
     step = unit(x, name)
     if (y > x) != (x > 0) and math.frexp(x)[0] in (0.5, -0.5):  # toward 0 from a power of two
         step = max(step / 2, unit(0.0, name))
@@ -189,9 +186,14 @@ def integers(name: str, args: tuple) -> tuple[Any, list[int]]:
     return cls, [cls.of(x).value for x in numbers]
 
 
-def gcd(*args: Any) -> Scalar:
-    cls, values = integers("gcd", args)
-    return cls(cls.wrap(math.gcd(*values)))
+def of_integers(name: str) -> Callable[..., Scalar]:
+    """math.gcd, math.lcm."""
+
+    def call(*args: Any) -> Scalar:
+        cls, values = integers(name, args)
+        return cls(cls.wrap(getattr(math, name)(*values)))
+
+    return call
 
 
 def isqrt(x: Any) -> Scalar:
@@ -206,8 +208,9 @@ FUNCTIONS |= {
     "degrees": exact("degrees", scaled(180 / math.pi)),
     "fma": exact("fma", formats.fma),
     "fmod": exact("fmod", lambda x, y, name: formats.fmod(x, y)),
-    "frexp": frexp, "gcd": gcd, "hypot": hypot, "isclose": isclose, "isqrt": isqrt,
-    "ldexp": ldexp, "log": log, "modf": modf,
+    "frexp": frexp, "gcd": of_integers("gcd"), "hypot": hypot, "isclose": isclose,
+    "isqrt": isqrt, "lcm": of_integers("lcm"), "ldexp": ldexp, "log": log,
+    "modf": modf,
     "nextafter": exact("nextafter", nextafter),
     "pow": exact("pow", lambda x, y, name: formats.round_float(formats.power(x, y), name)),
     "radians": exact("radians", scaled(math.pi / 180)),

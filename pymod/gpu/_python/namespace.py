@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu._python import operations
+from gpu._python import mathematics, operations
 from gpu._python.arrays import Array, integer_of
 from gpu._python.context import context
 from gpu._python.scalars import TYPES, Int, Scalar, lift
@@ -87,6 +87,7 @@ def _names() -> dict[str, Any]:
         "grid": grid,
         "gridsize": gridsize,
         "atomic.add": atomic_add,
+        "fma": mathematics.FUNCTIONS["fma"],
         "unroll": iter,
         "literal_unroll": iter,
     }

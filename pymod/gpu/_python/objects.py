@@ -14,13 +14,13 @@ import sys
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 from gpu import _gpujit
-from gpu._python import functions, mathematics, namespace, operations, ufuncs
+from gpu._python import functions, mathematics, namespace, numpy_names, operations
 from gpu._python.analysis import analyse
 from gpu._python.arrays import Array
 from gpu._python.context import context
 from gpu._python.rewrite import rewrite, zeroed
 from gpu._python.scalars import TYPES, Int, Scalar, lift
-from gpu._python.types import TypeObject
+from gpu._python.types import AbstractType, Limits, TypeObject, type_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def numpy_type(x: Any) -> TypeObject | None:
     """The type that a class or a dtype of NumPy, or one of ours, stands for."""
     np = sys.modules.get("numpy")
     if isinstance(x, _gpujit.DType):
-        return TypeObject(TYPES[x.name])
+        return type_object(TYPES[x.name])
     if np is None or not (isinstance(x, np.dtype) or (isinstance(x, type) and x.__module__ in
                           ("numpy", "ml_dtypes") and hasattr(x, "dtype"))):  # fmt: skip
         return None
     try:
-        return TypeObject(TYPES[np.dtype(x).name])
+        return type_object(TYPES[np.dtype(x).name])
     except (TypeError, KeyError):
         return None
 
@@ -91,7 +91,7 @@ class Objects:
 
     def value(self, x: Any, name: str = "") -> Any:
         """What kernels have in the place of x."""
-        if isinstance(x, (Scalar, Array, TypeObject, *AS_THEY_ARE)):
+        if isinstance(x, (Scalar, Array, TypeObject, AbstractType, Limits, *AS_THEY_ARE)):
             return x
         found = number(x)
         if found is not NotImplemented:
@@ -116,7 +116,7 @@ class Objects:
             return self.value(x.py_func)
         if isinstance(x, _gpujit.Intrinsic):
             return namespace.find(x.__gpu_path__)
-        found = numpy_type(x) or ufuncs.ufunc(x)
+        found = numpy_names.replaced(x) or numpy_type(x)
         if found is not None:
             return found
         if isinstance(x, FunctionType):

@@ -41,6 +41,13 @@ def error(name: str, message: str, code: str = "") -> Any:
     return made
 
 
+def check_count(function: str, args: tuple, count: int) -> None:
+    if len(args) != count:
+        plural = "" if count == 1 else "s"
+        message = f"{function} takes {count} argument{plural}, {len(args)} given"
+        raise error("TypingError", message)
+
+
 def weak_float() -> Any:
     from gpu._python import scalars
 

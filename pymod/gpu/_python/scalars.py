@@ -11,7 +11,7 @@ import sys
 
 from gpu._python import operations
 from gpu._python.context import context
-from gpu._python.formats import round_float, round_int, saturate
+from gpu._python.formats import from_bits, round_float, round_int, saturate, to_bits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +99,70 @@ class Scalar:
 
     def __float__(self) -> float:
         return float(self.value)
+
+    # --- Methods and attributes of numbers ---
+
+    @property
+    def real(self) -> Any:
+        return operations.positive(self)
+
+    @property
+    def imag(self) -> Any:
+        return self.real.of(Int(0))
+
+    def conjugate(self) -> Any:
+        return self.real
+
+    @property
+    def dtype(self) -> Any:
+        from gpu._python.types import type_object
+
+        if not self.typed:
+            message = (
+                f"{self.name} has no attribute 'dtype'\n  Hint: a.dtype of an array has the type"
+            )
+            raise operations.error("TypingError", message)
+        return type_object(type(self))
+
+    def item(self) -> Scalar:
+        return (Bool, Int, Float)[self.kind].of(self)
+
+    def astype(self, dtype: Any) -> Scalar:
+        from gpu._python.types import type_of
+
+        return operations.cast(self, type_of(dtype).cls)
+
+    def view(self, dtype: Any) -> Scalar:
+        from gpu._python.types import type_object, type_of
+
+        old, new = type_object(type(self)), type_of(dtype)
+        if old.size != new.size:
+            message = f"the bits of {old.name} cannot be seen as {new.name}"
+            raise operations.error(
+                "TypingError", message + "\n  Hint: give a type of the same width"
+            )
+        cls, bits = new.cls, int(self.value)
+        if self.kind == FLOAT:
+            bits = to_bits(self.value, self.format)
+        if cls.kind == FLOAT:
+            return cls(from_bits(bits % (1 << 8 * old.size), cls.format))
+        return cls.of(Int(bits))
+
+    def is_integer(self) -> Scalar:
+        return Bool(self.kind != FLOAT or float(self.value).is_integer())
+
+    def bit_count(self) -> Scalar:
+        return self._bits("bit_count")
+
+    def bit_length(self) -> Scalar:
+        return self._bits("bit_length")
+
+    def _bits(self, method: str) -> Scalar:
+        """A method of integers."""
+        if self.kind == FLOAT:
+            message = f"{self.name} has no {method}()\n  Hint: bits are defined for integers"
+            raise operations.error("TypingError", message)
+        return Int(getattr(int(self.value), method)())
 
     def __neg__(self) -> Any:
         return operations.negative(self)
