@@ -35,7 +35,7 @@ build_call(struct build *b, uint32_t n, ir_const names)
         self = b->null;
     }
     ir_ref *first = args + (self == b->null);
-    first[0] = build_device(b, callee);
+    first[0] = build_device(b, build_callee(b, callee));
     if (self != b->null)
         first[1] = self;
     if (names && !ir_const_info(b->module, names)->len)
@@ -75,7 +75,7 @@ build_call_ex(struct build *b, uint32_t dict)
         return;
     }
     ir_ref *args = SP_NEW_N(b->arena, ir_ref, map->n + 2);
-    args[0] = build_device(b, callee);
+    args[0] = build_device(b, build_callee(b, callee));
     args[1] = tuple;
     for (uint32_t i = 0; i < map->n; i++)
         args[2 + i] = map->values[i];

@@ -110,6 +110,24 @@ build_attribute(struct build *b, ir_ref object, const char *name)
 }
 
 ir_ref
+build_callee(struct build *b, ir_ref callee)
+{
+    const struct ir_insn *insn = ir_insn(b->func, callee);
+    if (b->failed || insn->op != IR_CONST || ir_const_info(b->module, insn->imm)->kind != IR_C_HOST)
+        return callee;
+    struct fe_found base = {.value = insn->imm}, found = {0};
+    if (callee < b->origins.len)
+        base.host = b->origins.data[callee].host;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    bool ok = b->reader->resolver->attribute(b->reader, &base, "__call__", &found, &diag);
+    sp_diag_finish(&diag);
+    if (!ok || ir_const_info(b->module, found.value)->kind != IR_C_PARTIAL)
+        return callee;
+    return names_found(b, &found, "__call__");
+}
+
+ir_ref
 build_common(struct build *b, enum fe_common common)
 {
     static const char *const names[FE_N_COMMON] = {

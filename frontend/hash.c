@@ -43,6 +43,7 @@ hash_const(struct sp_hash *hash, const struct ir_const_info *info)
     case IR_C_NAMESPACE: sp_hash_add_text(hash, info->str); return;
     case IR_C_TUPLE:
     case IR_C_CLASS:
+    case IR_C_PARTIAL:
     case IR_C_SLICE:
         sp_hash_add_u64(hash, info->named);
         sp_hash_add_u64(hash, info->len);

@@ -15,7 +15,7 @@ struct fe_interp {
     struct fe_version version;
     PyObject *opmap_names; /* keeps the names of the version alive */
     PyObject *modules;     /* sys.modules */
-    PyObject *function_type, *code_type;
+    PyObject *function_type, *code_type, *method_type;
     PyObject *type_dict, *type_mro, *type_module; /* descriptors of `type` */
     PyObject *object_getattribute;
     PyObject *exceptions; /* list of weak references to classes; by number - 1; may be NULL */
@@ -26,7 +26,7 @@ struct fe_interp {
     /* interned names */
     PyObject *s_code, *s_defaults, *s_kwdefaults, *s_closure, *s_globals, *s_builtins, *s_name,
         *s_module, *s_cell_contents, *s_gpu_path, *s_gpu_function, *s_getattribute, *s_getattr,
-        *s_value, *s_member_map, *s_fields, *s_set, *s_func;
+        *s_value, *s_member_map, *s_fields, *s_set, *s_func, *s_self, *s_new, *s_get;
 };
 
 enum py_guard_kind {
@@ -71,7 +71,20 @@ const char *py_text(struct sp_arena *arena, PyObject *str);
 /* resolve_py_const.c */
 /* What the object is in a kernel; at worst a HOST constant. */
 ir_const py_const(struct fe_reader *reader, PyObject *object);
+/* The same at this depth of tuples and calls. What is larger, deeper, or has more elements at all depths
+ * stays on the host. */
+enum { PY_CONST_MAX_ELEMS = 4096, PY_CONST_MAX_DEPTH = 32, PY_CONST_MAX_TOTAL = 8192 };
+ir_const py_const_at(struct fe_reader *reader, PyObject *object, int depth);
+ir_const py_const_host(struct fe_reader *reader, PyObject *object);
 const char *py_type_name(struct sp_arena *arena, PyObject *object);
+
+/* resolve_py_made.c: false and untouched if the object is none. */
+bool py_method(struct fe_reader *reader, PyObject *object, int depth, ir_const *out);
+bool py_partial(struct fe_reader *reader, PyObject *object, int depth, ir_const *out);
+/* A class of NamedTuples. */
+bool py_class(struct fe_reader *reader, PyObject *object, int depth, ir_const *out);
+/* Whether calling it does no more than to fill the fields. */
+bool py_class_is_plain(struct fe_interp *interp, PyObject *object);
 
 /* resolve_py_raise.c */
 /* False and untouched if the object is no exception class. */

@@ -141,31 +141,57 @@ attr_is_type_named(struct attr *a, PyObject *object, const char *name)
     return !strcmp(py_type_name(a->reader->arena, object), name);
 }
 
+/* A method that is no Python function. */
+static bool
+attr_is_method(struct attr *a, PyObject *found)
+{
+    const char *type = py_type_name(a->reader->arena, found);
+    return !strcmp(type, "method_descriptor") || !strcmp(type, "wrapper_descriptor") ||
+           strstr(type, "function_or_method");
+}
+
+static bool
+attr_fail_method(struct attr *a)
+{
+    sp_diag_set(a->diag, SP_E_NYI_CONSTRUCT, NULL,
+                sp_arena_printf(a->reader->arena, "the method '%s' of '%s'", a->text,
+                                py_type_name(a->reader->arena, a->object)));
+    return sp_diag_hint(a->diag, "call it on the host and pass what it gives to the kernel");
+}
+
+/* The function bound to what it is called with first. */
+static bool
+attr_bind(struct attr *a, PyObject *function, PyObject *self)
+{
+    a->value = PyObject_CallFunctionObjArgs(a->py->interp->method_type, function, self, NULL);
+    PyErr_Clear();
+    return a->value || attr_dynamic(a);
+}
+
 /* What is found in a class's dict, as an attribute of that class or of an instance. */
 static bool
 attr_take(struct attr *a, PyObject *found, bool of_instance)
 {
     struct fe_interp *interp = a->py->interp;
-    if ((PyObject *)Py_TYPE(found) == interp->function_type) {
-        if (of_instance) {
-            sp_diag_set(a->diag, SP_E_NYI_CONSTRUCT, NULL,
-                        sp_arena_printf(a->reader->arena, "the method '%s' of '%s'", a->text,
-                                        py_type_name(a->reader->arena, a->object)));
-            return sp_diag_hint(a->diag, "call a function and pass it the values it needs");
-        }
-        a->value = Py_NewRef(found);
-        return true;
-    }
-    if (attr_is_type_named(a, found, "staticmethod")) {
-        a->value = PyObject_GetAttr(found, interp->s_func);
+    if ((PyObject *)Py_TYPE(found) == interp->function_type && of_instance)
+        return attr_bind(a, found, a->object);
+    bool is_class_method = attr_is_type_named(a, found, "classmethod");
+    if (is_class_method || attr_is_type_named(a, found, "staticmethod")) {
+        PyObject *function = PyObject_GetAttr(found, interp->s_func);
         PyErr_Clear();
-        return a->value || attr_dynamic(a);
+        if (!function || !is_class_method) {
+            a->value = function;
+            return function || attr_dynamic(a);
+        }
+        bool ok = attr_bind(a, function, of_instance ? (PyObject *)Py_TYPE(a->object) : a->object);
+        Py_DECREF(function);
+        return ok;
     }
-    PyObject *get = PyUnicode_InternFromString("__get__");
-    bool is_descriptor = get && py_type_lookup(interp, (PyObject *)Py_TYPE(found), get);
-    Py_XDECREF(get);
+    bool is_function = (PyObject *)Py_TYPE(found) == interp->function_type;
+    bool is_descriptor =
+        !is_function && py_type_lookup(interp, (PyObject *)Py_TYPE(found), interp->s_get);
     if (is_descriptor && !PyType_Check(found))
-        return attr_dynamic(a);
+        return attr_is_method(a, found) ? attr_fail_method(a) : attr_dynamic(a);
     a->value = Py_NewRef(found);
     return true;
 }
@@ -301,6 +327,51 @@ attr_of_namespace(struct fe_reader *reader, const char *path, const char *name,
     return ir_suggest_name(path, name, hint, sizeof hint) ? sp_diag_hint(diag, "%s", hint) : false;
 }
 
+/* What a NamedTuple's class makes of `name` for a value of the kernel: a function of the class is a
+ * method whose self is that value. */
+static bool
+attr_of_value(struct attr *a, ir_const *out)
+{
+    static const char *const made[] = {"_replace", "_asdict", "_make", "count", "index"};
+    struct fe_interp *interp = a->py->interp;
+    PyObject *found = py_type_lookup(interp, a->object, a->name);
+    py_guard_add(a->reader, PY_GUARD_TYPE, a->object, a->name, found);
+    PyObject *name = PyType_GetName((PyTypeObject *)a->object);
+    const char *class = py_text(a->reader->arena, name);
+    PyErr_Clear();
+    Py_XDECREF(name);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (!strcmp(a->text, made[i])) {
+            sp_diag_set(a->diag, SP_E_NYI_CONSTRUCT, NULL,
+                        sp_arena_printf(a->reader->arena, "the method '%s' of '%s'", a->text,
+                                        class ? class : "?"));
+            return sp_diag_hint(
+                a->diag, "make a new one: %s(...) with each field, v.name for those that stay",
+                class ? class : "Point");
+        }
+    if (!found)
+        return sp_diag_set(a->diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
+                           sp_arena_printf(a->reader->arena, "'%s'", class ? class : "?"), a->text);
+    if (!attr_take(a, found, false))
+        return false;
+    *out = py_const(a->reader, a->value);
+    if ((PyObject *)Py_TYPE(found) == interp->function_type)
+        *out =
+            ir_const_intern(a->reader->module,
+                            &(struct ir_const_info){.kind = IR_C_PARTIAL, .len = 1, .elems = out});
+    return true;
+}
+
+/* The object of the host behind a constant, or NULL. */
+static PyObject *
+attr_object(const struct fe_reader *reader, const struct fe_found *found)
+{
+    const struct ir_const_info *info = ir_const_info(reader->module, found->value);
+    if (info->kind == IR_C_CLASS && info->named)
+        info = ir_const_info(reader->module, ir_const_info(reader->module, info->named)->elems[0]);
+    return (PyObject *)(found->host ? found->host : info->kind == IR_C_HOST ? info->host : NULL);
+}
+
 bool
 py_attribute(struct fe_reader *reader, const struct fe_found *object, const char *name,
              struct fe_found *found_out, struct sp_diag *diag)
@@ -313,15 +384,20 @@ py_attribute(struct fe_reader *reader, const struct fe_found *object, const char
         .py = py_of(reader),
         .text = name,
         .diag = diag,
-        .object = (PyObject *)(object->host              ? object->host
-                               : info->kind == IR_C_HOST ? info->host
-                                                         : NULL),
+        .object = attr_object(reader, object),
         .name = PyUnicode_InternFromString(name),
     };
     if (!a.object || !a.name) {
         PyErr_Clear();
         Py_XDECREF(a.name);
         return sp_diag_set(diag, SP_E_UNKNOWN_ATTRIBUTE, NULL, "the constant", name);
+    }
+    if (info->kind == IR_C_CLASS && !object->host) { /* asked by inference, of a value */
+        bool ok = attr_of_value(&a, &found_out->value);
+        found_out->host = NULL;
+        Py_XDECREF(a.value);
+        Py_DECREF(a.name);
+        return ok;
     }
     bool ok = PyModule_Check(a.object) ? attr_of_module(&a)
               : PyType_Check(a.object) ? attr_of_class(&a)

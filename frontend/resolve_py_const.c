@@ -11,11 +11,6 @@
 
 #include <string.h>
 
-/* Tuples that are larger, deeper, or have more elements at all depths stay on the host. */
-enum { CONST_MAX_ELEMS = 4096, CONST_MAX_DEPTH = 32, CONST_MAX_TOTAL = 8192 };
-
-static ir_const const_of(struct fe_reader *reader, PyObject *object, int depth);
-
 const char *
 py_type_name(struct sp_arena *arena, PyObject *object)
 {
@@ -26,8 +21,8 @@ py_type_name(struct sp_arena *arena, PyObject *object)
     return text ? text : "object";
 }
 
-static ir_const
-const_host(struct fe_reader *reader, PyObject *object)
+ir_const
+py_const_host(struct fe_reader *reader, PyObject *object)
 {
     py_own(py_of(reader), object);
     struct ir_const_info info = {.kind = IR_C_HOST};
@@ -235,7 +230,7 @@ const_namespace(struct fe_reader *reader, PyObject *object, ir_const *out)
         return true;
     mark = const_mark(interp, object, interp->s_gpu_function);
     if (mark && (PyObject *)Py_TYPE(mark) == interp->function_type) {
-        *out = const_of(reader, mark, 0);
+        *out = py_const_at(reader, mark, 0);
         ok = true;
     }
     Py_XDECREF(mark);
@@ -313,45 +308,6 @@ const_enum_value(struct fe_interp *interp, PyObject *object)
     return value;
 }
 
-/* A class with tuple's layout and _fields, by its name and theirs. */
-static bool
-const_class(struct fe_reader *reader, PyObject *object, ir_const *out)
-{
-    struct fe_interp *interp = py_of(reader)->interp;
-    if (!PyType_Check(object) || object == (PyObject *)&PyTuple_Type ||
-        !PyType_IsSubtype((PyTypeObject *)object, &PyTuple_Type))
-        return false;
-    PyObject *fields = py_type_lookup(interp, object, interp->s_fields);
-    PyObject *name = PyType_GetName((PyTypeObject *)object);
-    const char *text = py_text(reader->arena, name);
-    PyErr_Clear();
-    Py_XDECREF(name);
-    if (!text || !fields || !PyTuple_Check(fields) || PyTuple_Size(fields) > CONST_MAX_ELEMS)
-        return false;
-    uint32_t n = (uint32_t)PyTuple_Size(fields);
-    ir_const *elems = SP_NEW_N(reader->arena, ir_const, n + 1);
-    elems[0] = ir_const_str(reader->module, text, strlen(text));
-    for (uint32_t i = 0; i < n; i++) {
-        const char *field = py_text(reader->arena, PyTuple_GetItem(fields, i));
-        if (!field)
-            return false;
-        elems[i + 1] = ir_const_str(reader->module, field, strlen(field));
-    }
-    *out = ir_const_intern(
-        reader->module, &(struct ir_const_info){.kind = IR_C_CLASS, .len = n + 1, .elems = elems});
-    return true;
-}
-
-/* Whether calling the class does no more than to fill the fields: collections.namedtuple or NamedTuple
- * made it; what inherits from such a class may have a __new__ of its own. */
-static bool
-const_is_named(PyObject *object)
-{
-    return PyType_Check(object) && object != (PyObject *)&PyTuple_Type &&
-           PyType_IsSubtype((PyTypeObject *)object, &PyTuple_Type) &&
-           PyType_GetSlot((PyTypeObject *)object, Py_tp_base) == (void *)&PyTuple_Type;
-}
-
 /* Tuples, slices, frozensets: elements one by one. */
 static bool
 const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *out)
@@ -361,7 +317,7 @@ const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *
         static const char *const parts[] = {"start", "stop", "step"};
         for (int i = 0; i < 3; i++) {
             PyObject *part = PyObject_GetAttrString(object, parts[i]);
-            elems[i] = const_of(reader, part ? part : Py_None, depth + 1);
+            elems[i] = py_const_at(reader, part ? part : Py_None, depth + 1);
             Py_XDECREF(part);
         }
         *out = ir_const_intern(
@@ -371,24 +327,24 @@ const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *
     PyObject *tuple = PyTuple_Check(object)            ? Py_NewRef(object)
                       : PyFrozenSet_CheckExact(object) ? PySequence_Tuple(object)
                                                        : NULL;
-    if (!tuple || depth > CONST_MAX_DEPTH || PyTuple_Size(tuple) > CONST_MAX_ELEMS) {
+    if (!tuple || depth > PY_CONST_MAX_DEPTH || PyTuple_Size(tuple) > PY_CONST_MAX_ELEMS) {
         PyErr_Clear();
         Py_XDECREF(tuple);
         return false;
     }
     uint32_t n = (uint32_t)PyTuple_Size(tuple);
     py_of(reader)->n_const_elems += n;
-    if (py_of(reader)->n_const_elems > CONST_MAX_TOTAL) {
+    if (py_of(reader)->n_const_elems > PY_CONST_MAX_TOTAL) {
         Py_DECREF(tuple);
         return false;
     }
     ir_const *list = SP_NEW_N(reader->arena, ir_const, n + 1);
     for (uint32_t i = 0; i < n; i++)
-        list[i] = const_of(reader, PyTuple_GetItem(tuple, i), depth + 1);
+        list[i] = py_const_at(reader, PyTuple_GetItem(tuple, i), depth + 1);
     Py_DECREF(tuple);
     struct ir_const_info info = {.kind = IR_C_TUPLE, .len = n, .elems = list};
     bool is_named = !PyTuple_CheckExact(object) && PyTuple_Check(object) &&
-                    const_class(reader, (PyObject *)Py_TYPE(object), &info.named);
+                    py_class(reader, (PyObject *)Py_TYPE(object), depth, &info.named);
     if (is_named && ir_const_info(reader->module, info.named)->len != n + 1)
         info.named = 0;
     *out = ir_const_intern(reader->module, &info);
@@ -422,29 +378,30 @@ const_plain(struct fe_reader *reader, PyObject *object, ir_const *out)
     return true;
 }
 
-static ir_const
-const_of(struct fe_reader *reader, PyObject *object, int depth)
+ir_const
+py_const_at(struct fe_reader *reader, PyObject *object, int depth)
 {
     struct fe_interp *interp = py_of(reader)->interp;
     PyObject *enum_value = const_enum_value(interp, object);
     ir_const out;
-    if (enum_value && depth <= CONST_MAX_DEPTH)
-        return const_of(reader, enum_value, depth + 1);
+    if (enum_value && depth <= PY_CONST_MAX_DEPTH)
+        return py_const_at(reader, enum_value, depth + 1);
     if (const_numpy(reader, object, &out) || const_numpy_limits(reader, object, &out) ||
         const_plain(reader, object, &out) || const_elements(reader, object, depth, &out))
         return out;
     if ((PyObject *)Py_TYPE(object) == interp->function_type)
         return ir_const_simple(reader->module, IR_C_FUNC, reader->resolver->add(reader, object));
-    if ((const_is_named(object) && const_class(reader, object, &out)) ||
+    if (py_method(reader, object, depth, &out) || py_partial(reader, object, depth, &out) ||
+        (py_class_is_plain(interp, object) && py_class(reader, object, depth, &out)) ||
         const_namespace(reader, object, &out) || const_builtin(reader, object, &out) ||
         py_exception(reader, object, &out))
         return out;
-    return const_host(reader, object);
+    return py_const_host(reader, object);
 }
 
 ir_const
 py_const(struct fe_reader *reader, PyObject *object)
 {
     py_of(reader)->n_const_elems = 0;
-    return const_of(reader, object, 0);
+    return py_const_at(reader, object, 0);
 }

@@ -60,6 +60,7 @@ interp_fill_types(struct fe_interp *interp, struct sp_diag *diag)
     if (types) {
         interp->function_type = PyObject_GetAttrString(types, "FunctionType");
         interp->code_type = PyObject_GetAttrString(types, "CodeType");
+        interp->method_type = PyObject_GetAttrString(types, "MethodType");
         Py_DECREF(types);
     }
     if (dict) {
@@ -78,8 +79,9 @@ interp_fill_types(struct fe_interp *interp, struct sp_diag *diag)
         interp->modules = PyObject_GetAttrString(sys, "modules");
         Py_DECREF(sys);
     }
-    if (!interp->function_type || !interp->code_type || !interp->type_dict || !interp->type_mro ||
-        !interp->type_module || !interp->object_getattribute || !interp->modules)
+    if (!interp->function_type || !interp->code_type || !interp->method_type ||
+        !interp->type_dict || !interp->type_mro || !interp->type_module ||
+        !interp->object_getattribute || !interp->modules)
         return interp_fail(diag, "Python's types cannot be read");
     return true;
 }
@@ -121,6 +123,9 @@ interp_fill_names(struct fe_interp *interp, struct sp_diag *diag)
         {&interp->s_fields, "_fields"},
         {&interp->s_set, "__set__"},
         {&interp->s_func, "__func__"},
+        {&interp->s_self, "__self__"},
+        {&interp->s_new, "__new__"},
+        {&interp->s_get, "__get__"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].place = PyUnicode_InternFromString(names[i].text)))
@@ -163,6 +168,8 @@ fe_interp_destroy(struct fe_interp *interp)
         &interp->s_getattr,       &interp->s_value,
         &interp->s_member_map,    &interp->s_fields,
         &interp->s_set,           &interp->s_func,
+        &interp->s_self,          &interp->s_new,
+        &interp->s_get,           &interp->method_type,
     };
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
         Py_CLEAR(*objects[i]);

@@ -24,6 +24,29 @@ ir_func_new(struct ir_module *module, const char *name)
     return func;
 }
 
+#define FUNC_CLONE(arena, to, from)                                                                \
+    ((to)->data = NULL, (to)->len = (to)->cap = 0, sp_vec_reserve((arena), (to), (from)->len + 1), \
+     (void)((from)->len && memcpy((to)->data, (from)->data, (from)->len * sizeof *(to)->data)),    \
+     (void)((to)->len = (from)->len))
+
+struct ir_func *
+ir_func_clone(struct ir_module *module, const struct ir_func *func)
+{
+    struct sp_arena *arena = module->arena;
+    struct ir_func *copy = SP_NEW(arena, struct ir_func);
+    *copy = *func;
+    copy->module = module;
+    FUNC_CLONE(arena, &copy->insns, &func->insns);
+    FUNC_CLONE(arena, &copy->operands, &func->operands);
+    FUNC_CLONE(arena, &copy->blocks, &func->blocks);
+    FUNC_CLONE(arena, &copy->srcs, &func->srcs);
+    for (uint32_t b = 0; b < copy->blocks.len; b++) {
+        FUNC_CLONE(arena, &copy->blocks.data[b].insns, &func->blocks.data[b].insns);
+        FUNC_CLONE(arena, &copy->blocks.data[b].preds, &func->blocks.data[b].preds);
+    }
+    return copy;
+}
+
 uint32_t
 ir_block_new(struct ir_func *func)
 {

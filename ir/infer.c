@@ -423,7 +423,8 @@ infer_run(struct infer *in)
     infer_instance(in, kernel, args, NULL);
     do
         infer_drain(in);
-    while (infer_ask_all(in) || infer_unroll_all(in) || infer_drop_undefined(in));
+    while (infer_ask_all(in) || infer_expand_all(in) || infer_unroll_all(in) ||
+           infer_drop_undefined(in));
     infer_end_mixed(in);
     infer_fill_slots(in);
     in->reporting = true;

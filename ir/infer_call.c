@@ -158,6 +158,10 @@ ir_class_func(const struct ir_module *module, ir_const class, struct sp_arena *a
     func->params = SP_NEW_N(arena, struct ir_func_param, info->len);
     for (uint32_t i = 0; i < func->n_params; i++)
         func->params[i].name = ir_const_info(module, info->elems[i + 1])->str;
+    const struct ir_const_info *parts = info->named ? ir_const_info(module, info->named) : NULL;
+    uint32_t n = parts ? parts->len - 1 : 0;
+    for (uint32_t i = 0; i < n && n <= func->n_params; i++)
+        func->params[func->n_params - n + i].fallback = parts->elems[i + 1];
     return func;
 }
 
@@ -323,7 +327,9 @@ call_class(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const 
         return false;
     ir_type *elems = SP_NEW_N(arena, ir_type, func->n_params + 1);
     for (uint32_t i = 0; i < func->n_params; i++) {
-        elems[i] = call_actual(in, instance, actuals.list[bindings[i].from - 1]).type;
+        elems[i] = bindings[i].from
+                       ? call_actual(in, instance, actuals.list[bindings[i].from - 1]).type
+                       : infer_constant(in, func->params[i].fallback).type;
         if (!infer_known(elems[i]))
             return true;
     }
@@ -389,6 +395,18 @@ call_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
                : false;
 }
 
+/* An object whose class has a __call__ written in Python. */
+static bool
+call_object(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell callee)
+{
+    const struct ir_question *answer;
+    if (!infer_ask(in, instance, ref, callee.constant, "__call__", &answer))
+        return true;
+    if (answer->answer && ir_const_info(in->module, answer->answer)->kind == IR_C_PARTIAL)
+        return infer_rule_expand(in, instance, ref);
+    return call_fail(in, instance, ref, callee.type);
+}
+
 bool
 infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
@@ -407,10 +425,10 @@ infer_rule_call(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
                              out);
     if (object->kind == IR_C_CLASS)
         return call_class(in, instance, ref, info->object, out);
-    if (ir_insn(instance->func, ref)->op == IR_CALL_EX)
-        return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT,
-                          "a call of a builtin with *arguments") ||
-               INFER_HINT(in, "pass the arguments one by one");
+    if (object->kind == IR_C_HOST)
+        return call_object(in, instance, ref, callee);
+    if (object->kind == IR_C_PARTIAL || ir_insn(instance->func, ref)->op == IR_CALL_EX)
+        return infer_rule_expand(in, instance, ref);
     switch ((enum ir_const_kind)object->kind) {
     case IR_C_INTRIN: return infer_rule_intrin(in, instance, ref, (enum ir_intrin)object->u, out);
     case IR_C_EXCEPTION: return infer_rule_exception(in, instance, ref, callee.constant, out);

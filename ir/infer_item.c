@@ -127,6 +127,26 @@ item_host_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_co
     return false;
 }
 
+/* What the class of a NamedTuple has beside its fields. */
+static bool
+item_method(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type,
+            const char *name, struct ir_cell *out)
+{
+    const struct ir_question *answer;
+    ir_const class = ir_type_info(in->module, type)->object;
+    if (!infer_ask(in, instance, ref, class, name, &answer))
+        return true;
+    if (answer->answer || answer->diag.code != SP_E_UNKNOWN_ATTRIBUTE)
+        return item_host_attr(in, instance, ref, class, name, out);
+    const struct ir_const_info *info = ir_const_info(in->module, class);
+    struct ir_suggest suggest;
+    ir_suggest_init(&suggest, name);
+    for (uint32_t i = 1; i < info->len; i++)
+        ir_suggest_try(&suggest, infer_name(in, info->elems[i]));
+    INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, type), name);
+    return suggest.best[0] ? INFER_HINT(in, "did you mean %s?", suggest.best) : false;
+}
+
 /* An attribute of "gpu", "gpu.threadIdx", "math" that arrived as a value. */
 static bool
 item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const object,
@@ -202,6 +222,13 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
         return item_namespace_attr(in, instance, ref, a.constant, name, out);
     if (object && object->kind == IR_C_HOST)
         return item_host_attr(in, instance, ref, a.constant, name, out);
+    if (object && object->kind == IR_C_CLASS && object->named)
+        return item_host_attr(in, instance, ref, ir_const_info(in->module, object->named)->elems[0],
+                              name, out);
+    ir_const class = ir_type_info(in->module, a.type)->object;
+    if (ir_type_info(in->module, a.type)->kind == IR_KIND_TUPLE && class &&
+        ir_const_info(in->module, class)->named)
+        return item_method(in, instance, ref, a.type, name, out);
     if (object && object->kind == IR_C_DTYPE)
         return infer_rule_dtype_attr(in, instance, ref, object->scalar, name, out);
     if (ir_type_is_scalar(a.type))

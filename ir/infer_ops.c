@@ -248,6 +248,56 @@ rule_setattr(struct infer *in, struct ir_instance *instance, ir_ref ref)
     return INFER_HINT(in, "assign to elements: x[i] = ...");
 }
 
+/* Whether the call is one of a builtin that looks at its arguments' elements. */
+static bool
+rule_is_builtin_call(const struct infer *in, const struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_const_info *callee = infer_object(in, infer_operand(instance, ref, 0).type);
+    return callee && callee->kind == IR_C_INTRIN && callee->u != IR_INTRIN_ISINSTANCE;
+}
+
+/* Which of a NamedTuple class's own operators this operation would have to call. */
+static uint8_t
+rule_own(const struct infer *in, const struct ir_instance *instance, ir_ref ref)
+{
+    switch (ir_operation(instance, ref)) {
+    case IR_CALL_EX: return IR_OWN_ELEMENTS;
+    case IR_CALL: return rule_is_builtin_call(in, instance, ref) ? IR_OWN_ELEMENTS : 0;
+    case IR_BIN:
+    case IR_UN: return IR_OWN_OPERATORS;
+    case IR_CMP: return IR_OWN_COMPARISONS;
+    case IR_IN: return IR_OWN_COMPARISONS | IR_OWN_ELEMENTS;
+    case IR_ITEM:
+    case IR_ITER:
+    case IR_UNPACK:
+    case IR_UNPACK_EX: return IR_OWN_ELEMENTS;
+    case IR_BR:
+    case IR_TRUTH: return IR_OWN_TRUTH;
+    default: return 0;
+    }
+}
+
+/* Tuples have their operators here whatever their class says: one that says otherwise is an error. */
+static bool
+rule_check_class(struct infer *in, struct ir_instance *instance, ir_ref ref)
+{
+    uint8_t own = rule_own(in, instance, ref);
+    uint32_t n = own ? ir_insn(instance->func, ref)->n_args : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_type_info *info =
+            ir_type_info(in->module, instance->cells[ir_arg(instance->func, ref, i)].type);
+        if (info->kind != IR_KIND_TUPLE || !info->object ||
+            !(ir_const_info(in->module, info->object)->scalar & own))
+            continue;
+        const char *class = infer_name(in, ir_const_info(in->module, info->object)->elems[0]);
+        INFER_FAIL(
+            in, instance, ref, NYI_CONSTRUCT,
+            sp_arena_printf(in->ctx->arena, "an operator that the class '%s' defines", class));
+        return INFER_HINT(in, "call a method with a name: a.plus(b) instead of a + b");
+    }
+    return true;
+}
+
 bool
 infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
@@ -261,6 +311,8 @@ infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out)
 {
     const struct ir_insn *insn = ir_insn(instance->func, ref);
+    if (!rule_check_class(in, instance, ref))
+        return false;
     switch (ir_operation(instance, ref)) {
     case IR_PARAM: *out = instance->args[insn->imm]; return true;
     case IR_CONST: return rule_const(in, instance, ref, out);

@@ -32,6 +32,7 @@ struct infer {
     SP_VEC(struct infer_answer) answers;
     SP_VEC(struct infer_item) waiting; /* for answers */
     SP_VEC(struct infer_item) unrolls; /* phis where rounds of different types meet */
+    SP_VEC(struct infer_item) expands; /* calls whose arguments are to be written out */
     bool reporting; /* cells are final: rules set ctx->diag when they fail */
 };
 
@@ -107,6 +108,11 @@ bool infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
 /* Puts `n` questions; without an oracle each fails. */
 void infer_put(struct infer *in, struct ir_question *questions, uint32_t n);
+/* infer_expand.c: a call whose arguments the operands do not show one by one, *t of a builtin or what
+ * a partial call brings along, is written out. As a rule: false is an error. */
+bool infer_rule_expand(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* Writes out what was asked for; true if there was something. */
+bool infer_expand_all(struct infer *in);
 /* The cells of the kernel's slots: infer_kernel.c */
 bool infer_kernel(struct infer *in, const struct ir_func *kernel, struct ir_cell *cells);
 /* infer_closure.c */

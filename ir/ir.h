@@ -249,16 +249,27 @@ enum ir_const_kind {
     IR_C_INTRIN, /* u: enum ir_intrin */
     IR_C_NAMESPACE, /* str: a path with intrinsics below it ("gpu", "gpu.threadIdx", "math") */
     IR_C_DTYPE,  /* scalar: int, float, bool, float32, np.float32, ... called as a cast */
-    IR_C_CLASS,  /* elems: name and fields of a NamedTuple class, STR each */
+    IR_C_CLASS,  /* elems: name and fields of a NamedTuple class, STR each; named: PARTIAL of its HOST
+                    object and the defaults of its last fields, or 0 */
+    IR_C_PARTIAL, /* elems: what is called, arguments that come before the call's own; named: TUPLE of the
+                     keywords of the last ones, or 0. Alone: a method, whose self is what it was taken of */
     IR_C_HOST,   /* host: an object only Python understands; str: its type's name; asked by questions */
     IR_C_EXCEPTION, /* str: qualified name of an exception class; len: its number among the program's, 0: builtin */
 };
 
+/* What a NamedTuple's class does otherwise than tuples. */
+enum ir_class_own {
+    IR_OWN_OPERATORS = 1,
+    IR_OWN_COMPARISONS = 2,
+    IR_OWN_ELEMENTS = 4,
+    IR_OWN_TRUTH = 8,
+};
+
 struct ir_const_info {
     uint8_t kind;   /* enum ir_const_kind */
-    uint8_t scalar; /* TYPED, DTYPE */
-    uint32_t len;   /* STR: bytes; TUPLE, SLICE, CLASS: elements */
-    ir_const named; /* TUPLE: its CLASS, or 0 */
+    uint8_t scalar; /* TYPED, DTYPE; CLASS: bits of enum ir_class_own */
+    uint32_t len;   /* STR: bytes; TUPLE, SLICE, CLASS, PARTIAL: elements */
+    ir_const named; /* TUPLE: its CLASS, or 0; CLASS, PARTIAL: above */
     union {
         int64_t i;
         uint64_t u;
@@ -398,6 +409,8 @@ void ir_const_print(const struct ir_module *module, ir_const c, struct sp_str *o
 
 /* Functions and blocks. */
 struct ir_func *ir_func_new(struct ir_module *module, const char *name);
+/* A copy with the same numbers that is no function of the module, for edits during inference. */
+struct ir_func *ir_func_clone(struct ir_module *module, const struct ir_func *func);
 uint32_t ir_block_new(struct ir_func *func);
 /* Appends to the block. Terminators: use ir_jump and the like, which also add the edges. */
 ir_ref ir_insn_add(struct ir_func *func, uint32_t block, enum ir_op op, ir_type type, uint32_t imm,

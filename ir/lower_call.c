@@ -119,9 +119,11 @@ call_class(struct lower *l, ir_ref py, ir_const class)
     uint32_t n = lower_n_parts(l, type), at = 0;
     ir_ref *parts = SP_NEW_N(arena, ir_ref, n);
     for (uint32_t i = 0; i < func->n_params; i++) {
+        ir_type to = lower_info(l, type)->elems[i];
+        uint32_t from = call.bindings[i].from;
         struct lower_value value =
-            lower_convert(l, call_actual(l, call.actuals.list[call.bindings[i].from - 1]),
-                          lower_info(l, type)->elems[i]);
+            from ? lower_convert(l, call_actual(l, call.actuals.list[from - 1]), to)
+                 : lower_constant(l, func->params[i].fallback, to);
         for (uint32_t k = 0; k < value.n; k++)
             parts[at++] = value.parts[k];
     }

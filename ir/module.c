@@ -265,6 +265,7 @@ const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, 
     case IR_C_HOST: row->type_name = sp_arena_strndup(arena, text, text_len); break;
     case IR_C_TUPLE:
     case IR_C_CLASS:
+    case IR_C_PARTIAL:
     case IR_C_SLICE:
         row->elems =
             row->len ? sp_arena_copy(arena, row->elems, row->len * sizeof *row->elems) : NULL;
@@ -321,9 +322,12 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         break;
     case IR_C_TUPLE:
     case IR_C_CLASS:
+    case IR_C_PARTIAL:
     case IR_C_SLICE:
         row.len = info->len;
         row.named = info->named;
+        row.scalar = info->kind == IR_C_CLASS ? info->scalar : 0;
+        key_add(&key, &row.scalar, 1);
         key_add(&key, &row.named, sizeof row.named);
         row.elems = info->elems;
         key_add(&key, info->elems, info->len * sizeof *info->elems);

@@ -126,6 +126,38 @@ parse_elems(struct ir_parse *p, uint8_t kind, int depth, ir_const *out)
     return true;
 }
 
+/* After a class or a partial call: what its `named` is, of this kind. */
+static bool
+parse_with(struct ir_parse *p, uint8_t kind, int depth, ir_const *c)
+{
+    struct ir_const_info info = *ir_const_info(p->module, *c);
+    if (!ir_lex_word(&p->lex, "with"))
+        return true;
+    if (!const_at(p, depth + 1, &info.named))
+        return false;
+    const struct ir_const_info *named = ir_const_info(p->module, info.named);
+    bool texts = named->kind == kind && named->len > 0 && named->len <= info.len;
+    for (uint32_t i = 0; kind == IR_C_TUPLE && texts && i < named->len; i++)
+        texts = ir_const_info(p->module, named->elems[i])->kind == IR_C_STR;
+    if (!texts)
+        return ir_parse_fail(p, kind == IR_C_TUPLE ? "names expected" : "partial expected");
+    *c = ir_const_intern(p->module, &info);
+    return true;
+}
+
+/* A call with some of its arguments: partial (@1, 2.0) with ("k",). */
+static bool
+parse_partial(struct ir_parse *p, int depth, ir_const *out)
+{
+    if (!ir_lex_char(&p->lex, '('))
+        return ir_parse_fail(p, "'(' expected");
+    if (!parse_elems(p, IR_C_PARTIAL, depth, out))
+        return false;
+    if (!ir_const_info(p->module, *out)->len)
+        return ir_parse_fail(p, "what is called expected");
+    return parse_with(p, IR_C_TUPLE, depth, out);
+}
+
 /* A class, or an instance of it: class ("Point", "x", "y") (1, 2). */
 static bool
 parse_class(struct ir_parse *p, int depth, ir_const *out)
@@ -142,6 +174,8 @@ parse_class(struct ir_parse *p, int depth, ir_const *out)
     if (!texts)
         return ir_parse_fail(p, "name and fields of the class expected");
     uint32_t n = info->len - 1;
+    if (!parse_with(p, IR_C_PARTIAL, depth, &class))
+        return false;
     *out = class;
     if (!ir_lex_char(&p->lex, '('))
         return true;
@@ -210,6 +244,8 @@ parse_word_const(struct ir_parse *p, int depth, ir_const *out)
         return parse_elems(p, IR_C_SLICE, depth, out);
     } else if (IS("class")) {
         return parse_class(p, depth, out);
+    } else if (IS("partial")) {
+        return parse_partial(p, depth, out);
     } else if (IS("intrin")) {
         info.kind = IR_C_INTRIN;
         uint32_t id;

@@ -118,18 +118,25 @@ print_const(const struct ir_module *module, ir_const c, struct sp_str *out)
     case IR_C_STR: print_string(info->str, info->len, out); break;
     case IR_C_TUPLE:
     case IR_C_CLASS:
+    case IR_C_PARTIAL:
     case IR_C_SLICE:
-        if (info->named) {
+        if (info->named && info->kind == IR_C_TUPLE) {
             print_const(module, info->named, out);
             sp_str_add_char(out, ' ');
         }
-        sp_str_add(out, info->kind == IR_C_CLASS ? "class " : "");
+        sp_str_add(out, info->kind == IR_C_CLASS     ? "class "
+                        : info->kind == IR_C_PARTIAL ? "partial "
+                                                     : "");
         sp_str_add(out, info->kind == IR_C_SLICE ? "slice(" : "(");
         for (uint32_t i = 0; i < info->len; i++) {
             sp_str_add(out, i ? ", " : "");
             print_const(module, info->elems[i], out);
         }
         sp_str_add(out, info->len == 1 ? ",)" : ")");
+        if (info->named && info->kind != IR_C_TUPLE) {
+            sp_str_add(out, " with ");
+            print_const(module, info->named, out);
+        }
         break;
     case IR_C_FUNC: sp_str_printf(out, "@%" PRIu64, info->u); break;
     case IR_C_INTRIN:

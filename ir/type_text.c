@@ -57,6 +57,7 @@ object_text(const struct ir_module *module, ir_const c, int depth, struct sp_str
     case IR_C_HOST: sp_str_add(out, info->type_name); break;
     case IR_C_EXCEPTION: sp_str_printf(out, "class %s", info->str); break;
     case IR_C_CLASS: sp_str_printf(out, "class %s", type_class_name(module, c)); break;
+    case IR_C_PARTIAL: object_text(module, info->elems[0], depth, out); break;
     default: const_text(module, c, depth, out);
     }
 }
@@ -197,6 +198,7 @@ const_text(const struct ir_module *module, ir_const c, int depth, struct sp_str 
     case IR_C_HOST: sp_str_printf(out, "%s object", info->type_name); break;
     case IR_C_EXCEPTION: sp_str_add(out, info->str); break;
     case IR_C_CLASS: sp_str_add(out, type_class_name(module, c)); break;
+    case IR_C_PARTIAL: const_text(module, info->elems[0], depth, out); break;
     }
 }
 

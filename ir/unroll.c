@@ -77,29 +77,11 @@ unroll_find(struct unroll *u)
     return comes_back;
 }
 
-#define UNROLL_CLONE(arena, to, from)                                                              \
-    ((to)->data = NULL, (to)->len = (to)->cap = 0, sp_vec_reserve((arena), (to), (from)->len + 1), \
-     (void)((from)->len && memcpy((to)->data, (from)->data, (from)->len * sizeof *(to)->data)),    \
-     (void)((to)->len = (from)->len))
-
 static void
 unroll_clone(struct unroll *u)
 {
-    struct ir_func *func = SP_NEW(u->arena, struct ir_func);
-    *func = *u->old;
-    func->module = u->module;
-    UNROLL_CLONE(u->arena, &func->insns, &u->old->insns);
-    UNROLL_CLONE(u->arena, &func->operands, &u->old->operands);
-    UNROLL_CLONE(u->arena, &func->blocks, &u->old->blocks);
-    UNROLL_CLONE(u->arena, &func->srcs, &u->old->srcs);
-    for (uint32_t b = 0; b < func->blocks.len; b++) {
-        struct ir_block *to = &func->blocks.data[b];
-        const struct ir_block *from = &u->old->blocks.data[b];
-        UNROLL_CLONE(u->arena, &to->insns, &from->insns);
-        UNROLL_CLONE(u->arena, &to->preds, &from->preds);
-    }
-    u->func = func;
-    for (ir_ref ref = 0; ref < func->insns.len; ref++)
+    u->func = ir_func_clone(u->module, u->old);
+    for (ir_ref ref = 0; ref < u->func->insns.len; ref++)
         sp_vec_push(u->arena, &u->copy_of, ref);
 }
 

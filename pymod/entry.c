@@ -3,7 +3,7 @@
  * The types and the device are packed into a fixed-size key; a hit in the reading's cache takes no lock
  * and allocates nothing. On a miss one thread compiles and loads, the others wait for it; both without
  * the GIL. Objects among the arguments (functions, dtypes, texts) count by value where they have one, a function by
- * its code, globals, defaults and closure, others by identity. The entry keeps them alive, and the reading's
+ * its code, globals, defaults and closure, a method or partial call by its parts, others by identity. The entry keeps them alive, and the reading's
  * guards what their cells held when it was compiled, so that an identity stays taken. */
 #include "pymod/pm.h"
 
@@ -69,6 +69,20 @@ entry_add_text(const struct keying *k, PyObject *text)
     }
 }
 
+/* Whether the object's type is the one that a module has under this name. */
+static bool
+entry_is_a(PyObject *value, const char *module_name, const char *name)
+{
+    PyObject *key = PyUnicode_InternFromString(module_name);
+    PyObject *module = key ? PyImport_GetModule(key) : NULL;
+    PyObject *type = module ? PyObject_GetAttrString(module, name) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(key);
+    Py_XDECREF(module);
+    Py_XDECREF(type);
+    return type == (PyObject *)Py_TYPE(value);
+}
+
 /* The tag first: 1 and 1.0 and True are three values. */
 static void
 entry_add_value(const struct keying *k, PyObject *value, int depth)
@@ -107,6 +121,15 @@ entry_add_value(const struct keying *k, PyObject *value, int depth)
     } else if (Py_IS_TYPE(value, k->functions) && !deep) {
         rt_key_add(k->key, 7);
         entry_add_function(k, value, depth + 1);
+    } else if (!deep && entry_is_a(value, "types", "MethodType")) {
+        rt_key_add(k->key, 9);
+        entry_add_part(k, value, "__func__", depth + 1);
+        entry_add_part(k, value, "__self__", depth + 1);
+    } else if (!deep && entry_is_a(value, "functools", "partial")) {
+        rt_key_add(k->key, 10);
+        entry_add_part(k, value, "func", depth + 1);
+        entry_add_part(k, value, "args", depth + 1);
+        entry_add_part(k, value, "keywords", depth + 1);
     } else {
         rt_key_add(k->key, 8);
         rt_key_add(k->key, (uint64_t)(uintptr_t)value);

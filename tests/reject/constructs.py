@@ -90,8 +90,13 @@ def nested_class(x):
 
 # kernel(float32[:])
 def starred_call(x):
+    x[0] = max(*x)  # error: NOT_UNPACKABLE only a tuple gives arguments
+
+
+# kernel(float32[:])
+def starred_call_with_too_many(x):
     args = (1.0, 2.0)
-    x[0] = max(*args)  # error: NYI_CONSTRUCT a call of a builtin with *arguments
+    x[0] = abs(*args)  # error: ARGUMENT_COUNT abs takes 1 argument, 2 given
 
 
 counter = 0

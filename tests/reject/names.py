@@ -69,7 +69,7 @@ def host_function(x):
 
 # kernel(float32[:])
 def host_method(x):
-    logger.info("text")  # error: NYI_CONSTRUCT the method 'info' of 'Logger'
+    logger.info("text")  # error: NYI_CONSTRUCT a device function with **kwargs
 
 
 # kernel(float32[:])

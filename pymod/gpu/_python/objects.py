@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import dis
 import enum
+import functools
 import math
 import sys
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -123,6 +124,9 @@ class Objects:
             return x if host_owned(x) else self.function(x)
         if isinstance(x, MethodType):
             return MethodType(self.value(x.__func__), self.value(x.__self__))
+        if isinstance(x, functools.partial):
+            keywords = {k: self.value(v) for k, v in x.keywords.items()}
+            return functools.partial(self.value(x.func), *map(self.value, x.args), **keywords)
         if isinstance(x, ModuleType):
             return x if x.__name__.partition(".")[0] in HOST_MODULES else Proxy(x, self)
         if isinstance(x, type) and issubclass(x, BaseException):
@@ -218,6 +222,9 @@ class Proxy:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self._target, type) and issubclass(self._target, tuple):
             return self._target(*args, **kwargs)  # a NamedTuple
+        method = getattr(type(self._target), "__call__", None)  # noqa: B004
+        if isinstance(method, FunctionType):
+            return self._objects.value(method)(self, *args, **kwargs)
         message = f"{self._target!r} cannot be called"
         raise operations.error("TypingError", message)
 
