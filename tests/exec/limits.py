@@ -6,7 +6,14 @@ COPY = "an array that is assigned to a view is copied first"
 TUPLE = "an index outside a tuple is Python's own error, which does not say the index"
 KEPT = "the exception is made at once, where its class is still there"
 
+UFUNC = "it has only the functions of NumPy that are operators or functions of math"
+CLASS = "it runs the operators that a class defines"
+COMPILES = "it compiles nothing"
+
 LIMITS = {
+    "test_starred_ufunc": UFUNC,
+    "test_classes_with_operators_of_their_own": CLASS,
+    "test_methods_made_anew_compile_once": COMPILES,
     "test_conditional_expressions_join": JOIN,
     "test_tuples_join_by_element": JOIN,
     "test_returns_join": JOIN,

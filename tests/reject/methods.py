@@ -1,5 +1,7 @@
 """Methods, partial calls, objects that are called, and NamedTuples, used wrongly."""
 
+# The comment of a line stays on it.
+# fmt: off
 import functools
 from typing import NamedTuple
 
@@ -97,9 +99,7 @@ def named_tuple_field_unknown(x):
 
 # kernel(float32[:])
 def named_tuple_with_operators(x):
-    p = Vector(x[0], 1.0) + Vector(
-        1.0, 2.0
-    )  # error: NYI_CONSTRUCT an operator that the class 'Vector' defines
+    p = Vector(x[0], 1.0) + Vector(1.0, 2.0)  # error: NYI_CONSTRUCT an operator that the class 'Vector' defines
     x[0] = p.x
 
 
@@ -116,9 +116,7 @@ def object_called(x):
 
 # kernel(float32[:])
 def property_read(x):
-    x[0] = (
-        scaler.twice
-    )  # error: DYNAMIC_ATTRIBUTE attribute 'twice' of 'Scaler' is computed by Python code
+    x[0] = scaler.twice  # error: DYNAMIC_ATTRIBUTE attribute 'twice' of 'Scaler' is computed by Python code
 
 
 # kernel(float32[:])
@@ -139,9 +137,7 @@ def named_tuple_of_wrong_field(x):
 
 # kernel(float32[:])
 def named_tuple_field_twice(x):
-    x[0] = Box(
-        x[0], width=1.0
-    ).width  # error: ARGUMENT_TWICE argument 'width' of Box is given twice
+    x[0] = Box(x[0], width=1.0).width  # error: ARGUMENT_TWICE argument 'width' of Box is given twice
 
 
 # kernel(float32[:])
