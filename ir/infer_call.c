@@ -263,6 +263,8 @@ call_function(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_typ
     if (callee->has_varkw)
         return INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "a device function with **kwargs") ||
                INFER_HINT(in, "list its keyword parameters one by one");
+    if (ir_type_info(in->module, type)->n_elems < ir_func_n_given(callee))
+        return INFER_FAIL(in, instance, ref, IR_INVALID, callee->name, "it lacks its closure");
     struct ir_actuals actuals;
     bool ok;
     if (!call_arguments(in, instance, ref, &actuals, &ok))

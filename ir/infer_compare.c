@@ -160,6 +160,16 @@ compare_in_tuple(struct infer *in, struct ir_cell item, struct ir_cell tuple)
     return found;
 }
 
+/* Whether a text holds another; both may hold NUL. */
+static bool
+compare_in_text(const struct ir_const_info *text, const struct ir_const_info *part)
+{
+    for (uint32_t at = 0; at + part->len <= text->len; at++)
+        if (memcmp(text->str + at, part->str, part->len) == 0)
+            return true;
+    return false;
+}
+
 static int
 compare_in(struct infer *in, struct ir_cell item, struct ir_cell in_what)
 {
@@ -170,7 +180,7 @@ compare_in(struct infer *in, struct ir_cell item, struct ir_cell in_what)
     case IR_KIND_RANGE: return ir_type_is_scalar(item.type) ? AT_RUN_TIME : 0;
     case IR_KIND_OBJECT:
         if (text->kind == IR_C_STR && part && part->kind == IR_C_STR)
-            return strstr(text->str, part->str) != NULL;
+            return compare_in_text(text, part);
         return NO_RESULT;
     default: return NO_RESULT;
     }

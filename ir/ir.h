@@ -343,6 +343,17 @@ ir_func_n_slots(const struct ir_func *func)
     return func->n_params + func->has_varargs + func->n_free;
 }
 
+/* How many elements a function of phase PY takes from its CLOSURE; 0: it needs none. */
+static inline uint32_t
+ir_func_n_given(const struct ir_func *func)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < func->n_params; i++)
+        if (func->params[i].given > n)
+            n = func->params[i].given;
+    return n + func->n_free;
+}
+
 /* What READ relied on outside the code object. Opaque here: made and checked by the reader. */
 struct ir_guard {
     uint32_t kind;

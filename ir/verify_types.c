@@ -34,6 +34,17 @@ check_names(const struct ir_verify *v, ir_ref ref)
     return true;
 }
 
+/* A function with free variables, or with defaults of its definition, is never a constant. */
+static bool
+check_is_closed(const struct ir_verify *v, ir_ref ref)
+{
+    const struct ir_const_info *info = ir_const_info(v->module, ir_insn(v->func, ref)->imm);
+    if (v->module->phase != IR_PHASE_PY || info->kind != IR_C_FUNC ||
+        info->u >= v->module->funcs.len || !ir_func_n_given(v->module->funcs.data[info->u]))
+        return true;
+    return ir_verify_fail(v, ref, "a constant is a function that needs a closure");
+}
+
 bool
 ir_verify_imm(const struct ir_verify *v, ir_ref ref)
 {
@@ -47,7 +58,7 @@ ir_verify_imm(const struct ir_verify *v, ir_ref ref)
     case IR_IMM_CONST:
         if (!imm || imm >= module->consts.len)
             return ir_verify_fail(v, ref, "no constant");
-        return true;
+        return check_is_closed(v, ref);
     case IR_IMM_NAME: return check_const(v, ref, IR_C_STR, "name");
     case IR_IMM_OPT_NAME: return !imm || check_const(v, ref, IR_C_STR, "name");
     case IR_IMM_NAMES: return check_names(v, ref);
@@ -73,7 +84,13 @@ ir_verify_imm(const struct ir_verify *v, ir_ref ref)
     case IR_IMM_FCMP: limit = IR_N_FCMPS; break;
     case IR_IMM_ATOMIC: limit = IR_N_ATOMICS; break;
     case IR_IMM_ALIGN: limit = 16; break;
-    case IR_IMM_FUNC: limit = module->funcs.len; break;
+    case IR_IMM_FUNC:
+        if (insn->op == IR_CLOSURE && imm < module->funcs.len &&
+            insn->n_args < ir_func_n_given(module->funcs.data[imm]))
+            return ir_verify_fail(v, ref, "function @%u needs %u elements", imm,
+                                  ir_func_n_given(module->funcs.data[imm]));
+        limit = module->funcs.len;
+        break;
     case IR_IMM_SITE: limit = module->sites.len; break;
     }
     if (imm >= limit)

@@ -1,4 +1,4 @@
-"""Values whose type says more than a machine holds are refused quickly, however few lines make them."""
+"""Values whose type says more than a machine holds are refused quickly, however few lines make them; texts that hold NUL."""
 
 import gpu
 import numpy as np
@@ -84,3 +84,16 @@ def test_nul_in_message():
         fail[1, 1](np.zeros(1, np.int64))
         gpu.synchronize()
     assert caught.value.args == ("a\0b", 0)
+
+
+def test_nul_in_text():
+    @gpu.jit
+    def kernel(x):
+        x[0] = "b" in "a\0b"
+        x[1] = "c" in "a\0b"
+        x[2] = "" in ""
+        x[3] = "\0" in "a"
+
+    x = np.zeros(4)
+    kernel[1, 1](x)
+    assert x.tolist() == [1, 0, 1, 0]

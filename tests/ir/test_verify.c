@@ -67,6 +67,12 @@ test_structure(void **state)
          "0 values, phase py returns one"},
         {"module py\nfunc @0 \"f\" () {\nb0:\n  %1 = const @1\n  ret %1\n}\n",
          "a function that does not exist"},
+        {"module py\nfunc @0 \"f\" () {\nb0:\n  %1 = const @1\n  ret %1\n}\n"
+         "func @1 \"g\" free 1 (\"n\") {\nb0:\n  %1 = param 0\n  ret %1\n}\n",
+         "a function that needs a closure"},
+        {"module py\nfunc @0 \"f\" () {\nb0:\n  %1 = const 1\n  %2 = closure @1 %1\n  ret %2\n}\n"
+         "func @1 \"g\" free 1 (\"a\" = given 0, \"n\") {\nb0:\n  %1 = param 0\n  ret %1\n}\n",
+         "function @1 needs 2 elements"},
         {"module py\nfunc @0 \"f\" () {\nb0:\n  %1 = add %1, %1\n  ret %1\n}\n",
          "operation 'add' in a module of phase py"},
         {"module py\nfunc @0 \"f\" posonly 1 () {\nb0:\n  %1 = const 1\n  ret %1\n}\n",
