@@ -97,7 +97,7 @@ build_attribute(struct build *b, ir_ref object, const char *name)
                                        name);
     struct fe_found found = {0};
     if (info->kind == IR_C_NAMESPACE &&
-        fe_path_const(b->module, sp_arena_printf(b->arena, "%s.%s", info->str, name), &found.value))
+        ir_path_const(b->module, sp_arena_printf(b->arena, "%s.%s", info->str, name), &found.value))
         return names_found(b, &found, text);
     if (!names_has_attributes(info, &origin))
         return build_add(b, IR_ATTR, imm, 1, &object);

@@ -153,10 +153,6 @@ uint32_t fe_reader_add(struct fe_reader *reader, const void *identity, size_t id
  * then. */
 uint32_t fe_reader_define(struct fe_reader *reader, const struct fe_nested *nested);
 
-/* What a path of the kernel namespace stands for: "gpu.threadIdx.x", "math.pi", "gpu.float32",
- * "builtins.abs", "numpy.float32". False and untouched if nothing. */
-bool fe_path_const(struct ir_module *module, const char *path, ir_const *const_out);
-
 /* READ. Reads `function` and every function that it reaches as a constant; the first becomes
  * module->funcs[0]. Fails only if that one cannot be read; what else cannot be read becomes `err`
  * instructions. The module is on `arena` and ends with ir_module_finish. `functions_out`, if not

@@ -273,7 +273,7 @@ value_parse(struct value *v, ir_const *out)
         return true;
     }
     if (!strcmp(kind, "path"))
-        return fe_path_const(v->module, value_word(v), out);
+        return ir_path_const(v->module, value_word(v), out);
     const struct fe_fixture_function *function =
         v->fixture && !strcmp(kind, "function") ? fe_fixture_find(v->fixture, value_word(v)) : NULL;
     if (!function)
@@ -351,7 +351,7 @@ fixture_global(struct fe_reader *reader, const struct fe_function *function, con
 {
     (void)function;
     if (fixture_look(reader, name, found_out) ||
-        fe_path_const(reader->module, sp_arena_printf(reader->arena, "builtins.%s", name),
+        ir_path_const(reader->module, sp_arena_printf(reader->arena, "builtins.%s", name),
                       &found_out->value))
         return true;
     return sp_diag_set(diag, SP_E_UNKNOWN_NAME, NULL, name);

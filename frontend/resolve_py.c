@@ -369,7 +369,7 @@ oracle_question(struct fe_oracle *oracle, struct ir_question *question)
     struct fe_found object = found;
     const struct ir_const_info *info = ir_const_info(reader->module, question->object);
     if (info->kind == IR_C_NAMESPACE &&
-        fe_path_const(reader->module,
+        ir_path_const(reader->module,
                       sp_arena_printf(reader->arena, "%s.%s", info->str, question->name),
                       &found.value)) {
         question->answer = found.value;

@@ -63,13 +63,6 @@ const_int(struct fe_reader *reader, PyObject *object)
     return ir_const_intern(reader->module, &info);
 }
 
-static ir_const
-const_dtype(struct fe_reader *reader, ir_type scalar)
-{
-    return ir_const_intern(reader->module,
-                           &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = (uint8_t)scalar});
-}
-
 /* ---- NumPy, if the program has it ---- */
 
 /* The scalar type of a numpy.dtype, or of a scalar class of NumPy's, or IR_T_NONE. */
@@ -157,7 +150,7 @@ const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
     ir_type scalar = const_numpy_scalar(numpy, object);
     if (scalar == IR_T_NONE)
         return false;
-    *out = const_dtype(reader, scalar);
+    *out = ir_const_dtype(reader->module, scalar);
     return true;
 }
 
@@ -209,7 +202,7 @@ static bool
 const_path(struct fe_reader *reader, PyObject *path, ir_const *out)
 {
     const char *text = py_text(reader->arena, path);
-    return text && fe_path_const(reader->module, text, out);
+    return text && ir_path_const(reader->module, text, out);
 }
 
 static bool
@@ -220,7 +213,7 @@ const_namespace(struct fe_reader *reader, PyObject *object, ir_const *out)
         static const char *const names[] = {"gpu", "math", "builtins", "operator", "numpy"};
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (py_module(interp, names[i]) == object)
-                return fe_path_const(reader->module, names[i], out);
+                return ir_path_const(reader->module, names[i], out);
         return false;
     }
     PyObject *mark = const_mark(interp, object, interp->s_gpu_path);
@@ -279,7 +272,7 @@ const_builtin(struct fe_reader *reader, PyObject *object, ir_const *out)
         if (strcmp(module_text, modules[i][0]) == 0)
             space = modules[i][1];
     bool ok = space && name_text && py_module_has(interp, module_text, name, object) &&
-              fe_path_const(reader->module,
+              ir_path_const(reader->module,
                             sp_arena_printf(reader->arena, "%s.%s", space, name_text), out);
     Py_XDECREF(module);
     Py_XDECREF(name);

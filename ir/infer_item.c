@@ -80,11 +80,7 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
     case ATTR_ITEMSIZE:
         *out = infer_constant(in, ir_const_int(in->module, ir_scalar_row(info.dtype)->bits / 8));
         return true;
-    case ATTR_DTYPE:
-        *out = infer_constant(
-            in, ir_const_intern(in->module,
-                                &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = info.dtype}));
-        return true;
+    case ATTR_DTYPE: *out = infer_constant(in, ir_const_dtype(in->module, info.dtype)); return true;
     case ATTR_T:
         if (info.rank > 1 && info.layout != IR_LAYOUT_ANY)
             info.layout = info.layout == IR_LAYOUT_C ? IR_LAYOUT_F : IR_LAYOUT_C;
@@ -154,35 +150,16 @@ item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, 
 {
     const char *path = ir_const_info(in->module, object)->str;
     const char *full = sp_arena_printf(in->ctx->arena, "%s.%s", path, name);
-    double number;
-    ir_const found = 0;
-    enum ir_intrin id = ir_intrin_by_path(full);
-    if ((found = ir_const_limit(in->module, full))) {
+    ir_const found;
+    if (ir_path_const(in->module, full, &found)) {
         *out = infer_constant(in, found);
         return true;
     }
-    if (id != IR_INTRIN_NONE)
-        found = ir_const_simple(in->module, IR_C_INTRIN, id);
-    else if (ir_intrin_is_prefix(full))
-        found = ir_const_intern(in->module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
-                                                                    .len = (uint32_t)strlen(full),
-                                                                    .str = full});
-    else if (ir_number_by_path(full, &number))
-        found = ir_const_float(in->module, number);
-    else if (strcmp(path, "gpu") == 0 && ir_scalar_by_name(name, strlen(name)))
-        found = ir_const_intern(
-            in->module,
-            &(struct ir_const_info){.kind = IR_C_DTYPE,
-                                    .scalar = (uint8_t)ir_scalar_by_name(name, strlen(name))});
-    if (!found && strcmp(path, "numpy") == 0) /* its other names are constants of the host */
+    if (strcmp(path, "numpy") == 0) /* its other names are constants of the host */
         return item_host_attr(in, instance, ref, object, name, out);
-    if (!found) {
-        char hint[200];
-        INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
-        return ir_suggest_name(path, name, hint, sizeof hint) ? INFER_HINT(in, "%s", hint) : false;
-    }
-    *out = infer_constant(in, found);
-    return true;
+    char hint[200];
+    INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
+    return ir_suggest_name(path, name, hint, sizeof hint) ? INFER_HINT(in, "%s", hint) : false;
 }
 
 static bool

@@ -407,6 +407,9 @@ ir_const ir_const_str(struct ir_module *module, const char *text, size_t len);
 ir_const ir_const_dtype(struct ir_module *module, ir_type scalar);
 /* "numpy.finfo.float32.eps", "numpy.iinfo.int8.max" and the like; 0 if there is no such limit. */
 ir_const ir_const_limit(struct ir_module *module, const char *path);
+/* What a path of the kernel namespace stands for: "gpu.threadIdx.x", "math.pi", "gpu.float32",
+ * "builtins.abs", "numpy.float32". False and untouched if nothing. */
+bool ir_path_const(struct ir_module *module, const char *path, ir_const *const_out);
 /* The namespace "numpy.finfo.float32" of a type's limits; 0 if the type has none of the kind. */
 ir_const ir_const_limits(struct ir_module *module, bool of_floats, ir_type scalar);
 /* The number type, not weak, that a DTYPE or a text names; IR_T_NONE if it names none. */

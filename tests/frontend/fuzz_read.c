@@ -135,8 +135,8 @@ fuzz_look(struct fe_reader *reader, const char *name, struct fe_found *found_out
         found_out->host = name;
         return true;
     }
-    if (fe_path_const(reader->module, name, &found_out->value) ||
-        fe_path_const(reader->module, sp_arena_printf(reader->arena, "builtins.%s", name),
+    if (ir_path_const(reader->module, name, &found_out->value) ||
+        ir_path_const(reader->module, sp_arena_printf(reader->arena, "builtins.%s", name),
                       &found_out->value))
         return true;
     return sp_diag_set(diag, SP_E_UNKNOWN_NAME, NULL, name);

@@ -1,14 +1,14 @@
-/* names: paths of the kernel namespace to constants. The namespace is intrin.def and types.def; a
+/* path: paths of the kernel namespace to constants. The namespace is intrin.def and types.def; a
  * path names an intrinsic ("gpu.grid"), a number ("math.pi"), a scalar type called as a cast
  * ("gpu.float32", "numpy.int8", "builtins.float") or a namespace below ("gpu.threadIdx"). */
-#include "frontend/fe.h"
+#include "ir/ir.h"
 
 #include <string.h>
 
 /* The scalar type that the last part of the path names. builtins has the Python types alone, which
  * numpy has not. */
 static ir_type
-names_scalar(const char *path)
+path_scalar(const char *path)
 {
     const char *dot = strrchr(path, '.');
     if (!dot)
@@ -28,10 +28,10 @@ names_scalar(const char *path)
 }
 
 bool
-fe_path_const(struct ir_module *module, const char *path, ir_const *const_out)
+ir_path_const(struct ir_module *module, const char *path, ir_const *const_out)
 {
     enum ir_intrin intrin = ir_intrin_by_path(path);
-    ir_type scalar = names_scalar(path);
+    ir_type scalar = path_scalar(path);
     ir_const limit = ir_const_limit(module, path);
     double number;
     if (limit)
@@ -39,8 +39,7 @@ fe_path_const(struct ir_module *module, const char *path, ir_const *const_out)
     else if (intrin != IR_INTRIN_NONE)
         *const_out = ir_const_simple(module, IR_C_INTRIN, intrin);
     else if (scalar != IR_T_NONE)
-        *const_out = ir_const_intern(
-            module, &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = (uint8_t)scalar});
+        *const_out = ir_const_dtype(module, scalar);
     else if (ir_number_by_path(path, &number))
         *const_out = ir_const_float(module, number);
     else if (ir_intrin_is_prefix(path))
