@@ -17,6 +17,7 @@ import dis
 import operator
 import sys
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gpu._python import operations
 from gpu._python.rewrite import number_in
@@ -102,12 +103,18 @@ OPERATORS = {
 FOLDED_FLOATS = ("+", "-", "*", "/")
 
 
+@lru_cache(maxsize=256)
+def instructions_of(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
+    """The instructions, and their numbers by offset."""
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
+    return instructions, {i.offset: k for k, i in enumerate(instructions)}
+
+
 class Walk:
     """The states before each instruction of one code object."""
 
     def __init__(self, code: CodeType, lookup: Callable[[str], Any], free: dict[str, Any]) -> None:
-        self.instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
-        self.index = {i.offset: k for k, i in enumerate(self.instructions)}
+        self.instructions, self.index = instructions_of(code)
         self.lookup, self.free = lookup, free
         n_args = code.co_argcount + code.co_kwonlyargcount
         n_args += bool(code.co_flags & 4) + bool(code.co_flags & 8)

@@ -71,7 +71,10 @@ def round_float(x: float, name: str) -> float:
     if name == "float64" or x == 0 or not math.isfinite(x):
         return x
     if name == "bfloat16":
-        return round_fraction(Fraction(x), name)
+        bits, exponent, smallest = FLOATS[name]
+        unit = max(math.frexp(x)[1] - 1, smallest) - bits + 1
+        size = math.ldexp(round(math.ldexp(abs(x), -unit)), unit)  # round() is to even
+        return math.copysign(size if size < math.ldexp(1.0, exponent + 1) else math.inf, x)
     code = "<f" if name == "float32" else "<e"
     try:
         return struct.unpack(code, struct.pack(code, x))[0]
@@ -81,6 +84,8 @@ def round_float(x: float, name: str) -> float:
 
 def round_int(x: int, name: str) -> float:
     """An integer to the format."""
+    if name == "float64" or abs(x) <= 1 << 53:  # exact as a double, or rounded once by Python
+        return round_float(float(x), name)
     return round_fraction(Fraction(x), name)
 
 

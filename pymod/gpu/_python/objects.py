@@ -12,6 +12,7 @@ import enum
 import functools
 import math
 import sys
+from functools import cache
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 
 from gpu import _gpujit
@@ -82,12 +83,7 @@ class Objects:
 
     def __init__(self) -> None:
         self.made: dict[int, tuple[Any, Any]] = {}
-        exceptions = {
-            name: maker(x)
-            for name, x in vars(builtins).items()
-            if isinstance(x, type) and issubclass(x, BaseException)
-        }
-        self.builtins = {**vars(builtins), **exceptions, **functions.FUNCTIONS}
+        self.builtins = {**vars(builtins), **exceptions(), **functions.FUNCTIONS}
         self.builtins["__import__"] = self.imported
 
     def value(self, x: Any, name: str = "") -> Any:
@@ -282,6 +278,16 @@ def maker(cls: type[BaseException]) -> type[BaseException]:
         return made
 
     return type(cls)(cls.__name__, (cls,), {"__new__": new, "__module__": cls.__module__})
+
+
+@cache
+def exceptions() -> dict[str, type[BaseException]]:
+    """The makers of Python's own exceptions."""
+    return {
+        name: maker(x)
+        for name, x in vars(builtins).items()
+        if isinstance(x, type) and issubclass(x, BaseException)
+    }
 
 
 def _raises(frame: FrameType) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import cache
 
 from gpu._python import formats
 from gpu._python.context import context
@@ -48,16 +49,11 @@ def check_count(function: str, args: tuple, count: int) -> None:
         raise error("TypingError", message)
 
 
+TYPES: dict[str, Any] = {}  # name -> class; `scalars` fills it, and has SingleFloat as "single"
+
+
 def weak_float() -> Any:
-    from gpu._python import scalars
-
-    return scalars.weak_float()
-
-
-def _types() -> dict[str, Any]:
-    from gpu._python.scalars import TYPES
-
-    return TYPES
+    return TYPES["single" if context.single else "float"]
 
 
 # --- Types of results -----------------------------------------------------------------------------
@@ -73,14 +69,14 @@ def promote(a: Any, b: Any) -> Any:
     if unsigned.bits == 64:
         raise error("TypingError", f"{a.name} and {b.name} have no common integer type\n  Hint: "
                     "cast one of them")  # fmt: skip
-    return _types()[f"int{2 * unsigned.bits}"]
+    return TYPES[f"int{2 * unsigned.bits}"]
 
 
 def common_int(a: Any, b: Any) -> Any:
     """Of bool and integers: the typed one, int if there is none."""
     if a.typed and b.typed:
         return promote(a, b)
-    return a if a.typed else b if b.typed else _types()["int"]
+    return a if a.typed else b if b.typed else TYPES["int"]
 
 
 def common_float(*types: Any) -> Any:
@@ -88,15 +84,15 @@ def common_float(*types: Any) -> Any:
     names = {t.name for t in types if t.kind == 2 and t.typed}
     for wide in ("float64", "float32"):
         if wide in names:
-            return _types()[wide]
+            return TYPES[wide]
     if len(names) == 2:
-        return _types()["float32"]
-    return _types()[names.pop()] if names else weak_float()
+        return TYPES["float32"]
+    return TYPES[names.pop()] if names else weak_float()
 
 
 def steps_type(cls: Any) -> Any:
     """The float type in which the steps of a function of `cls` are computed."""
-    return _types()["float32"] if cls.name in ("float16", "bfloat16") else cls
+    return TYPES["float32"] if cls.name in ("float16", "bfloat16") else cls
 
 
 def join(*types: Any) -> Any:
@@ -104,7 +100,7 @@ def join(*types: Any) -> Any:
     kind = max(t.kind for t in types)
     if kind == 2:
         return common_float(*types)
-    result = _types()["int" if kind else "bool"]
+    result = TYPES["int" if kind else "bool"]
     for t in types:
         result = common_int(result, t) if t.typed else result
     return result
@@ -112,6 +108,11 @@ def join(*types: Any) -> Any:
 
 def result_type(symbol: str, a: Any, b: Any) -> Any:
     """The type of `a symbol b`."""
+    return _result_type(symbol, a, b, context.single)
+
+
+@cache
+def _result_type(symbol: str, a: Any, b: Any, single: bool) -> Any:
     floats = a.kind == 2 or b.kind == 2
     if floats and symbol in ("<<", ">>", "&", "|", "^"):
         message = f"'{symbol}' is not defined for {a.name} and {b.name}"
@@ -119,9 +120,9 @@ def result_type(symbol: str, a: Any, b: Any) -> Any:
     if floats or symbol == "/":
         return common_float(a, b)
     if symbol in ("<<", ">>", "**"):
-        return a if a.kind else _types()["int"]
+        return a if a.kind else TYPES["int"]
     if symbol in ("&", "|", "^") and a.kind == b.kind == 0:
-        return _types()["bool"]
+        return TYPES["bool"]
     return common_int(a, b)
 
 
@@ -327,11 +328,11 @@ def compare(symbol: str, a: Scalar, b: Scalar) -> Scalar:
     if a.kind == 2 or b.kind == 2:
         cls = common_float(type(a), type(b))
         x, y = cls.of(a).value, cls.of(b).value
-    return _types()["bool"](COMPARES[symbol](x, y))
+    return TYPES["bool"](COMPARES[symbol](x, y))
 
 
 def positive(x: Scalar) -> Scalar:
-    return x if x.kind else _types()["int"].of(x)
+    return x if x.kind else TYPES["int"].of(x)
 
 
 def _wrapped(x: Scalar, exact: int, what: str) -> Scalar:

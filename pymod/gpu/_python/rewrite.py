@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LOAD_CONST = dis.opmap["LOAD_CONST"]
 UNARY_NOT = dis.opmap["UNARY_NOT"]
+ASSIGN_GLOBALS = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
 LOAD_SMALL_INT = dis.opmap.get("LOAD_SMALL_INT")  # from 3.14 on
 LOAD_COMMON_CONSTANT = dis.opmap.get("LOAD_COMMON_CONSTANT")
 COMMON: list[Any] = getattr(dis, "_common_constants", [])  # True, False and -1 among them from 3.15
@@ -83,10 +84,9 @@ def zeroed(code: CodeType, variables: set[int]) -> int:
 
 def rewrite(code: CodeType, facts: Facts, inner: Callable[[CodeType], CodeType]) -> CodeType:
     """A new code object; `inner` makes those of nested functions."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            message = "assignment to a global variable cannot be used in a kernel"
-            raise operations.error("UnsupportedError", message)
+    if ASSIGN_GLOBALS & set(code.co_code[::2]):
+        message = "assignment to a global variable cannot be used in a kernel"
+        raise operations.error("UnsupportedError", message)
     consts = [constant(value, inner) for value in code.co_consts]
     data = inverted(numbers(code, consts), facts.inversions)
     return code.replace(co_consts=tuple(consts), co_code=data)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 
 from gpu._python import operations
-from gpu._python.context import context
 from gpu._python.formats import from_bits, round_float, round_int, saturate, to_bits
 
 TYPE_CHECKING = False
@@ -30,24 +29,28 @@ class Scalar:
     bits: ClassVar[int] = 1  # of integers
     signed: ClassVar[bool] = False
     format: ClassVar[str] = ""  # of floats: what the value is exact in
+    low: ClassVar[int] = 0  # the smallest integer
+    mask: ClassVar[int] = 1  # all bits
 
     def __init__(self, value: Any) -> None:
         """value is a Python number that the type holds exactly."""
         self.value = value
         self.product: tuple[float, float] | None = None
 
+    def __init_subclass__(cls) -> None:
+        cls.mask = (1 << cls.bits) - 1
+        cls.low = -(1 << cls.bits - 1) if cls.signed else 0
+
     @classmethod
     def limits(cls) -> tuple[int, int]:
         """Smallest and largest integer."""
-        if cls.signed:
-            return -(1 << cls.bits - 1), (1 << cls.bits - 1) - 1
-        return 0, (1 << cls.bits) - 1
+        return cls.low, cls.low + cls.mask
 
     @classmethod
     def wrap(cls, value: int) -> int:
         """The low bits of an integer, read as this type."""
-        low, high = cls.limits()
-        return (value - low) % (high - low + 1) + low
+        low = cls.low
+        return ((value - low) & cls.mask) + low
 
     @classmethod
     def of(cls, x: Scalar) -> Scalar:
@@ -217,7 +220,7 @@ class SingleFloat(Float):
 
 
 def weak_float() -> type[Float]:
-    return SingleFloat if context.single else Float
+    return operations.weak_float()
 
 
 def _typed_int(name: str) -> type[Integer]:
@@ -236,6 +239,7 @@ TYPED_FLOATS = ("float16", "bfloat16", "float32", "float64")
 TYPES: dict[str, Any] = {cls.name: cls for cls in (Bool, Int, Float)}
 TYPES |= {name: _typed_int(name) for name in TYPED_INTS}
 TYPES |= {name: _typed_float(name) for name in TYPED_FLOATS}
+operations.TYPES.update(TYPES, single=SingleFloat)
 
 
 def integer(value: int) -> Scalar:
