@@ -32,7 +32,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        reason = LIMITS.get(getattr(item, "originalname", item.name))
+        name = getattr(item, "originalname", item.name)
+        reason = LIMITS.get(f"{item.path.stem}.{name}")
         if WANTED == "cuda" and not gpu.is_available():
             item.add_marker(pytest.mark.skip(reason="no GPU here"))
         elif WANTED == "python" and reason:

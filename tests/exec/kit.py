@@ -172,6 +172,8 @@ def agree(
     on_device, on_python = copied(tuple(args)), copied(tuple(args))
     kernel[grid, block](*on_device)
     gpu.synchronize()
+    if gpu.device().kind == "python":  # the reference itself
+        return arrays_of(on_device)
     _run_python(kernel, grid, block, on_python, options)
     results = arrays_of(on_device)
     for k, (got, expected) in enumerate(zip(results, arrays_of(on_python))):

@@ -72,6 +72,8 @@ def round_float(x: float, name: str) -> float:
         return x
     if name == "bfloat16":
         bits, exponent, smallest = FLOATS[name]
+        if abs(x) >= math.ldexp(1.0, exponent + 1):
+            return math.copysign(math.inf, x)
         unit = max(math.frexp(x)[1] - 1, smallest) - bits + 1
         size = math.ldexp(round(math.ldexp(abs(x), -unit)), unit)  # round() is to even
         return math.copysign(size if size < math.ldexp(1.0, exponent + 1) else math.inf, x)
