@@ -224,10 +224,13 @@ def test_tuples(function):
     kit.agree(function, (X, Y, np.zeros(24)) if two else (X, np.zeros(24)))
 
 
-def test_hand_computed():
+def test_nan_in_tuples():
     o = np.zeros(24)
     kit.single(gpu.jit(order_of_nan), np.append(X, NAN), o)
     assert o[:6].tolist() == [0, 0, 0, 1, 0, 1]
+
+
+def test_hand_computed():
     o = np.zeros(24)
     kit.single(gpu.jit(membership), X, Y, o)
     assert o[:17].tolist() == [1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1]

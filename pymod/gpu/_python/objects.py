@@ -127,7 +127,7 @@ class Objects:
             return x if x.__name__.partition(".")[0] in HOST_MODULES else Proxy(x, self)
         if isinstance(x, type) and issubclass(x, BaseException):
             return maker(x)
-        if isinstance(x, BuiltinFunctionType) or (isinstance(x, type) and host_owned(x)):
+        if isinstance(x, (BuiltinFunctionType, type)) and host_owned(x):
             return x
         return Proxy(x, self)
 
@@ -236,7 +236,9 @@ class Proxy:
 
 def host_owned(x: Any) -> bool:
     """Whether a function or a class belongs to a module that stays as it is."""
-    module = getattr(x, "__module__", None) or ""
+    module = getattr(x, "__module__", None) or type(getattr(x, "__self__", None)).__module__
+    if module in ("_operator", "operator"):
+        return True
     if module.startswith("gpu._python."):
         return True
     return module.partition(".")[0] in HOST_MODULES and module != "__main__"

@@ -190,8 +190,17 @@ class Integer(Scalar):
 
 
 class Bool(Integer):
+    """There are two, as of Python's: `x is True` asks for the value."""
+
     __slots__ = ()
     name = "bool"
+    made: ClassVar[dict[bool, Bool]] = {}
+
+    def __new__(cls, value: Any) -> Bool:
+        value = bool(value)
+        if value not in cls.made:
+            cls.made[value] = super().__new__(cls)
+        return cls.made[value]
 
 
 class Int(Integer):
