@@ -171,8 +171,10 @@ nvptx_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type
     snprintf(name, sizeof name, "%s%s", row->nv, type == IR_T_F32 ? "f" : "");
     if (!e->libdevice_user)
         e->libdevice_user = row->path;
-    *out = strcmp(name, "__nv_hypot") == 0 ? nvptx_hypot(e, fn_type)
-                                           : nvptx_libdevice(e, name, fn_type);
+    LLVMTypeRef f64 = e->types[IR_T_F64];
+    bool is_hypot = strcmp(name, "__nv_hypot") == 0 &&
+                    fn_type == LLVMFunctionType(f64, (LLVMTypeRef[]){f64, f64}, 2, false);
+    *out = is_hypot ? nvptx_hypot(e, fn_type) : nvptx_libdevice(e, name, fn_type);
     return true;
 }
 

@@ -55,23 +55,29 @@ tool_core(const struct fe_fixture *fixture, const struct fe_fixture_function *fu
           const char *signature, struct sp_str *out, struct sp_diag *diag)
 {
     struct sp_arena arena;
-    struct ir_module *module, *core;
+    struct ir_module *module, *fork = NULL, *core = NULL;
     struct ir_argtype *args;
     struct ir_typed *typed;
     uint32_t n_args;
     uint64_t written;
     sp_arena_init(&arena);
-    bool ok = fe_read(&arena, &fixture->resolver, function, NULL, &module, diag) &&
-              ir_signature_parse(signature, &arena, &args, &n_args, diag);
+    bool read = fe_read(&arena, &fixture->resolver, function, NULL, &module, diag);
+    bool ok = read && ir_signature_parse(signature, &arena, &args, &n_args, diag);
     if (ok) {
         tool_wrap(module);
-        struct ir_module *fork = ir_module_fork(module, &arena);
+        fork = ir_module_fork(module, &arena);
         struct ir_ctx ctx = {.arena = &arena, .diag = diag, .options = {.fma = true}};
         ok = ir_infer(&ctx, fork, args, n_args, &typed) && ir_lower(&ctx, typed, &core, &written) &&
              ir_verify(core, diag);
         if (ok)
             tool_count(core, out);
     }
+    if (core)
+        ir_module_finish(core);
+    if (fork)
+        ir_module_finish(fork);
+    if (read)
+        ir_module_finish(module);
     sp_arena_finish(&arena);
     return ok;
 }
