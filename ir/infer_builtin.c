@@ -33,13 +33,6 @@ builtin_kind(const struct intrin_call *call, uint32_t i)
     return (enum ir_kind)ir_type_info(call->in->module, call->args[i].type)->kind;
 }
 
-static bool
-builtin_fail_mixed(struct intrin_call *call, ir_type a, ir_type b)
-{
-    CALL_ERROR(call, MIXED_SIGNS, infer_text(call->in, a), infer_text(call->in, b));
-    return CALL_HINT(call, "cast one argument, for example gpu.int64(...)");
-}
-
 /* What an iterable argument gives, if it can be gone over without an iterator; IR_T_NONE: it cannot.
  * For a tuple of several types, what they are joined. */
 static ir_type
@@ -102,7 +95,7 @@ builtin_minmax(struct intrin_call *call, struct ir_cell *out)
         type = ir_type_join(in->module, type, call->args[fallback].type);
     }
     if (type == IR_T_MIXED)
-        return builtin_fail_mixed(call, call->args[0].type, call->args[call->n - 1].type);
+        return infer_fail_mixed_args(call);
     *out = infer_typed(type);
     return true;
 }
@@ -126,7 +119,7 @@ builtin_sum(struct intrin_call *call, struct ir_cell *out)
         enum ir_lowering lowering;
         type = ir_bin_type(IR_BIN_ADD, type, elem, false, &lowering);
         if (!infer_known(type))
-            return builtin_fail_mixed(call, old, elem);
+            return infer_fail_mixed(call, old, elem);
     }
     *out = infer_typed(type);
     return true;
@@ -230,7 +223,7 @@ builtin_pow_mod(struct intrin_call *call, struct ir_cell *out)
     enum ir_lowering lowering;
     ir_type a = call->args[0].type, c = call->args[2].type;
     *out = infer_typed(ir_bin_type(IR_BIN_MOD, a, c, false, &lowering));
-    return infer_known(out->type) || builtin_fail_mixed(call, a, c);
+    return infer_known(out->type) || infer_fail_mixed(call, a, c);
 }
 
 static bool
@@ -248,7 +241,7 @@ builtin_pow(struct intrin_call *call, struct ir_cell *out)
     ir_type type =
         ir_bin_type(IR_BIN_POW, call->args[0].type, call->args[1].type, negative, &lowering);
     if (!infer_known(type))
-        return builtin_fail_mixed(call, call->args[0].type, call->args[1].type);
+        return infer_fail_mixed(call, call->args[0].type, call->args[1].type);
     out->type = type;
     if (call->args[0].constant && call->args[1].constant)
         out->constant = infer_fold_bin(call->in->module, IR_BIN_POW, call->args[0].constant,
@@ -268,7 +261,7 @@ builtin_divmod(struct intrin_call *call, struct ir_cell *out)
         enum ir_lowering lowering;
         parts[i] = infer_typed(ir_bin_type(op, a, b, false, &lowering));
         if (!infer_known(parts[i].type))
-            return builtin_fail_mixed(call, a, b);
+            return infer_fail_mixed(call, a, b);
         if (call->args[0].constant && call->args[1].constant)
             parts[i].constant = infer_fold_bin(call->in->module, op, call->args[0].constant,
                                                call->args[1].constant, parts[i].type);
@@ -378,10 +371,12 @@ builtin_tuple(struct intrin_call *call, struct ir_cell *out)
     bool range = builtin_kind(call, 0) == IR_KIND_RANGE;
     bool good = builtin_iter(call, 0, false, range && call->args[0].constant, &iter);
     int64_t n = good ? infer_iter_length(in, iter) : -1;
-    if (n < 0) {
-        infer_bad_argument(call, 0, "a tuple's length is part of its type");
-        return false;
+    if (n < 0 && range && call->args[0].constant) {
+        CALL_ERROR(call, NYI_CONSTRUCT, "a tuple of a range of more than 1024 numbers");
+        return CALL_HINT(call, "compute the numbers where they are used, or pass an array");
     }
+    if (n < 0)
+        return infer_bad_argument(call, 0, "a tuple's length is part of its type");
     struct ir_cell *cells = SP_NEW_N(in->ctx->arena, struct ir_cell, (size_t)n + 1);
     for (int64_t i = 0; i < n; i++) {
         cells[i] = infer_iter_value(in, iter);

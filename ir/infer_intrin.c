@@ -190,6 +190,24 @@ intrin_slice(struct intrin_call *call, struct ir_cell *out)
     return infer_slice(call->in, call->instance, call->ref, cells, out);
 }
 
+bool
+infer_fail_mixed(struct intrin_call *call, ir_type a, ir_type b)
+{
+    CALL_ERROR(call, MIXED_SIGNS, infer_text(call->in, a), infer_text(call->in, b));
+    return CALL_HINT(call, "cast one argument, for example gpu.int64(...)");
+}
+
+bool
+infer_fail_mixed_args(struct intrin_call *call)
+{
+    for (uint32_t i = 0; i < call->n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (ir_type_join(call->in->module, call->args[k].type, call->args[i].type) ==
+                IR_T_MIXED)
+                return infer_fail_mixed(call, call->args[k].type, call->args[i].type);
+    return infer_fail_mixed(call, call->args[0].type, call->args[call->n - 1].type);
+}
+
 static bool
 intrin_gcd(struct intrin_call *call, struct ir_cell *out)
 {
@@ -199,8 +217,7 @@ intrin_gcd(struct intrin_call *call, struct ir_cell *out)
     for (uint32_t i = 0; i < call->n; i++)
         type = ir_type_join(call->in->module, type, call->args[i].type);
     if (type == IR_T_MIXED)
-        return CALL_ERROR(call, MIXED_SIGNS, infer_text(call->in, call->args[0].type),
-                          infer_text(call->in, call->args[call->n - 1].type));
+        return infer_fail_mixed_args(call);
     *out = infer_typed(type);
     return true;
 }

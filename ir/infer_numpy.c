@@ -74,11 +74,8 @@ numpy_join(struct intrin_call *call, struct ir_cell *out)
             return infer_bad_argument(call, i, NULL);
         type = ir_type_join(call->in->module, type, call->args[i].type);
     }
-    if (type == IR_T_MIXED) {
-        CALL_ERROR(call, MIXED_SIGNS, infer_text(call->in, call->args[call->n - 2].type),
-                   infer_text(call->in, call->args[call->n - 1].type));
-        return CALL_HINT(call, "cast one argument, for example gpu.int64(...)");
-    }
+    if (type == IR_T_MIXED)
+        return infer_fail_mixed_args(call);
     *out = infer_typed(type);
     return true;
 }
@@ -91,11 +88,8 @@ numpy_fmod(struct intrin_call *call, struct ir_cell *out)
         return false;
     ir_type type =
         ir_bin_type(IR_BIN_MOD, call->args[0].type, call->args[1].type, false, &lowering);
-    if (type == IR_T_MIXED) {
-        CALL_ERROR(call, MIXED_SIGNS, infer_text(call->in, call->args[0].type),
-                   infer_text(call->in, call->args[1].type));
-        return CALL_HINT(call, "cast one argument, for example gpu.int64(...)");
-    }
+    if (type == IR_T_MIXED)
+        return infer_fail_mixed_args(call);
     *out = infer_typed(type);
     return true;
 }

@@ -174,6 +174,9 @@ struct intrin_call {
 #define CALL_ERROR(call, code, ...)                                                                \
     INFER_FAIL((call)->in, (call)->instance, (call)->ref, code, __VA_ARGS__)
 #define CALL_HINT(call, ...) INFER_HINT((call)->in, __VA_ARGS__)
+/* uint64 with a signed integer: these two, or the first two such arguments. */
+bool infer_fail_mixed(struct intrin_call *call, ir_type a, ir_type b);
+bool infer_fail_mixed_args(struct intrin_call *call);
 /* `instead` may be NULL: an array's element is meant. */
 bool infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instead);
 /* Whether the argument is a constant; false also while it may become one. */

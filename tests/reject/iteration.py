@@ -270,3 +270,14 @@ def functions_by_index(x):
     fs = (math.sin, math.cos)
     for k in range(2):
         x[k] = fs[k](x[k])  # error: NEEDS_CONSTANT the index of a tuple of different types
+
+
+# kernel(float32[:])
+def tuple_of_a_long_range(x):
+    t = tuple(range(2000))  # error: NYI_CONSTRUCT a tuple of a range of more than 1024 numbers
+    x[0] = t[3]
+
+
+# kernel(uint64[:], int64[:])
+def signs_of_three(x, y):
+    x[0] = min(x[0], 1, gpu.int64(y[0]))  # error: MIXED_SIGNS uint64 and int64 have no common
