@@ -236,7 +236,9 @@ class Proxy:
 
 def host_owned(x: Any) -> bool:
     """Whether a function or a class belongs to a module that stays as it is."""
-    module = getattr(x, "__module__", None) or type(getattr(x, "__self__", None)).__module__
+    module = getattr(x, "__module__", None) or ""
+    if isinstance(x, BuiltinFunctionType) and not module:  # a method
+        module = type(x.__self__).__module__
     if module in ("_operator", "operator"):
         return True
     if module.startswith("gpu._python."):
