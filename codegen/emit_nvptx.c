@@ -53,8 +53,11 @@ nvptx_check_params(struct cg_emit *e)
     if (size_B > NVPTX_PARAMS_MAX_B) {
         char what[64];
         snprintf(what, sizeof what, "a kernel with %u bytes of parameters", size_B);
-        return sp_diag_set(e->diag, SP_E_TARGET_LACKS, NULL, what, "at most 32764 bytes",
-                           e->artifact->target);
+        sp_diag_set(e->diag, SP_E_TARGET_LACKS, NULL, what, "at most 32764 bytes",
+                    e->artifact->target);
+        return sp_diag_hint(
+            e->diag,
+            "put numbers into an array instead of tuples, and small arrays into a large one");
     }
     if (size_B > NVPTX_PARAMS_B && e->ptx < 81)
         e->ptx = 81;

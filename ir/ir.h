@@ -495,6 +495,10 @@ uint32_t ir_argtypes_count(const struct ir_argtype *args, uint32_t n);
 SP_MUST_CHECK bool ir_signature_parse(const char *text, struct sp_arena *arena,
                                       struct ir_argtype **args_out, uint32_t *n_out,
                                       struct sp_diag *diag);
+/* The same of a device function, which may have a result: "float32(float32, int)". */
+SP_MUST_CHECK bool ir_signature_parse_device(const char *text, struct sp_arena *arena,
+                                             struct ir_argtype **args_out, uint32_t *n_out,
+                                             struct sp_diag *diag);
 void ir_signature_print(const struct ir_argtype *args, uint32_t n, struct sp_str *out);
 
 /* Only Python can answer these; all that are open are asked at once. */

@@ -25,6 +25,7 @@ static const struct {
 
 struct signature {
     const char *text, *at;
+    bool has_result; /* of a device function */
     struct sp_arena *arena;
     struct sp_diag *diag;
     SP_VEC(struct ir_argtype) args;
@@ -202,6 +203,23 @@ closes_at_end(const char *at)
     return true; /* never closed: an error where it is missed */
 }
 
+/* "float32(", "(int, int)(" of a device function: a type that '(' follows is the result's. */
+static bool
+parse_result(struct signature *s, bool *inside)
+{
+    const char *start = s->at;
+    skip_blank(s);
+    if (!*s->at)
+        return true;
+    if (!parse_arg(s, 0))
+        return false;
+    *inside = take(s, "(");
+    s->args.len = 0;
+    if (!*inside)
+        s->at = start;
+    return true;
+}
+
 /* Takes "void(" or "(", whose ')' must then end the text; else "(" begins a tuple. */
 static bool
 parse_open(struct signature *s, bool *inside)
@@ -210,10 +228,12 @@ parse_open(struct signature *s, bool *inside)
     const char *start = s->at;
     const char *after = start + len + strspn(start + len, " \t\r\n");
     *inside = *after == '(' && (len || closes_at_end(after));
+    bool is_void = len == 4 && (!memcmp(start, "void", 4) || !memcmp(start, "None", 4) ||
+                                !memcmp(start, "none", 4));
+    if (s->has_result && !(*inside && (is_void || !len)))
+        return parse_result(s, inside);
     if (!*inside)
         return true;
-    bool is_void =
-        (len == 4 && memcmp(start, "void", 4) == 0) || (len == 4 && memcmp(start, "None", 4) == 0);
     if (len && !is_void)
         return signature_fail(s, start, "a kernel returns nothing, not '%.*s'",
                               (int)(len < 40 ? len : 40), start);
@@ -221,12 +241,13 @@ parse_open(struct signature *s, bool *inside)
     return true;
 }
 
-bool
-ir_signature_parse(const char *text, struct sp_arena *arena, struct ir_argtype **args_out,
-                   uint32_t *n_out, struct sp_diag *diag)
+static bool
+signature_parse(const char *text, bool has_result, struct sp_arena *arena,
+                struct ir_argtype **args_out, uint32_t *n_out, struct sp_diag *diag)
 {
-    struct signature s = {.text = text, .at = text, .arena = arena, .diag = diag};
-    bool inside;
+    struct signature s = {
+        .text = text, .at = text, .has_result = has_result, .arena = arena, .diag = diag};
+    bool inside = false;
     if (!parse_open(&s, &inside))
         return false;
     for (;;) {
@@ -249,6 +270,20 @@ ir_signature_parse(const char *text, struct sp_arena *arena, struct ir_argtype *
     *args_out = s.args.data;
     *n_out = s.args.len;
     return true;
+}
+
+bool
+ir_signature_parse(const char *text, struct sp_arena *arena, struct ir_argtype **args_out,
+                   uint32_t *n_out, struct sp_diag *diag)
+{
+    return signature_parse(text, false, arena, args_out, n_out, diag);
+}
+
+bool
+ir_signature_parse_device(const char *text, struct sp_arena *arena, struct ir_argtype **args_out,
+                          uint32_t *n_out, struct sp_diag *diag)
+{
+    return signature_parse(text, true, arena, args_out, n_out, diag);
 }
 
 uint32_t

@@ -39,9 +39,32 @@ numpy_name(const struct dtype *self)
     return type;
 }
 
+/* Whether an argument of a call is a type, as in float32(float32, int32[:]). */
+static bool
+dtype_is_type(const struct dtype *self, PyObject *x)
+{
+    if (PyTuple_Check(x))
+        return PyTuple_Size(x) > 0 && dtype_is_type(self, PyTuple_GetItem(x, 0));
+    Py_ssize_t n;
+    const char *text = PyUnicode_Check(x) ? PyUnicode_AsUTF8AndSize(x, &n) : NULL;
+    PyErr_Clear();
+    return PyType_Check(x) || Py_IS_TYPE(x, self->state->dtype_type) ||
+           (text && n > 0 && text[n - 1] == ']');
+}
+
 static PyObject *
 dtype_call(PyObject *self_object, PyObject *args, PyObject *kwargs)
 {
+    bool is_signature = false;
+    for (Py_ssize_t i = 0; !kwargs && i < PyTuple_Size(args); i++)
+        is_signature |= dtype_is_type((struct dtype *)self_object, PyTuple_GetItem(args, i));
+    if (is_signature) {
+        PyObject *jit = PyImport_ImportModule("gpu._jit");
+        PyObject *text =
+            jit ? PyObject_CallMethod(jit, "_signature", "OO", self_object, args) : NULL;
+        Py_XDECREF(jit);
+        return text;
+    }
     PyObject *type = numpy_name((struct dtype *)self_object);
     if (!type)
         return NULL;

@@ -57,9 +57,9 @@ kernel_set_options(struct pm_kernel *kernel, PyObject *options)
     return true;
 }
 
-/* How many parameters stand beside *args; -1: there is no *args. */
+/* How many parameters there are beside *args, and whether there is that. */
 static long
-kernel_count_named(const struct pm_kernel *kernel)
+kernel_count_named(const struct pm_kernel *kernel, bool *has_varargs_out)
 {
     static const char *const names[] = {"co_flags", "co_argcount", "co_kwonlyargcount"};
     enum { HAS_VARARGS = 4 };
@@ -72,13 +72,27 @@ kernel_count_named(const struct pm_kernel *kernel)
     }
     PyErr_Clear();
     Py_XDECREF(code);
-    return numbers[0] & HAS_VARARGS ? numbers[1] + numbers[2] : -1;
+    *has_varargs_out = numbers[0] & HAS_VARARGS;
+    return numbers[1] + numbers[2];
+}
+
+/* A signature has a type for every parameter, those with a default included. */
+static bool
+kernel_fail_signature(const struct pm_kernel *kernel, const char *text, uint32_t n, long n_named,
+                      bool has_varargs)
+{
+    char reason[200];
+    PyOS_snprintf(reason, sizeof reason, "%u type%s for the %ld parameter%s of '%.100s'%s", n,
+                  n == 1 ? "" : "s", n_named, n_named == 1 ? "" : "s", kernel->name_utf8,
+                  has_varargs ? " and its *arguments" : "");
+    return pm_fail(kernel->state, BAD_SIGNATURE, text, reason);
 }
 
 static bool
 kernel_set_signatures(struct pm_kernel *kernel)
 {
-    long n_named = kernel_count_named(kernel);
+    bool has_varargs;
+    long n_named = kernel_count_named(kernel, &has_varargs);
     uint32_t n = (uint32_t)PyTuple_Size(kernel->signatures);
     kernel->declared = sp_alloc((n + 1u) * sizeof *kernel->declared);
     for (uint32_t i = 0; i < n; i++) {
@@ -88,10 +102,17 @@ kernel_set_signatures(struct pm_kernel *kernel)
         const char *text = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(kernel->signatures, i), &len);
         if (!text)
             return false;
-        if (!ir_signature_parse(text, &kernel->arena, &kernel->declared[i].args,
-                                &kernel->declared[i].n, &diag))
+        struct ir_argtype **args = &kernel->declared[i].args;
+        uint32_t *n_args = &kernel->declared[i].n;
+        if (!(kernel->is_device ? ir_signature_parse_device
+                                : ir_signature_parse)(text, &kernel->arena, args, n_args, &diag))
             return pm_raise(kernel->state, &diag);
-        if (n_named >= 0)
+        long count = (long)ir_argtypes_count(*args, *n_args);
+        if (count < n_named || (count > n_named && !has_varargs))
+            return kernel_fail_signature(kernel, text, (uint32_t)count, n_named, has_varargs);
+        if (kernel->is_device)
+            continue; /* whoever calls it decides about its types */
+        if (has_varargs)
             pm_gather_extra(&kernel->arena, (uint32_t)n_named, &kernel->declared[i].args,
                             &kernel->declared[i].n);
         kernel->n_declared++;

@@ -165,6 +165,7 @@ static PyMethodDef module_methods[] = {
                     "full(shape, fill_value, dtype=None, order='C'): an array of equal elements."),
     MODULE_KEYWORDS("to_device", pm_to_device,
                     "to_device(array, stream=None): a copy in the memory of the device."),
+    {"_warn_option", pm_warn_option, METH_VARARGS, "For an option that has no effect."},
     {"as_gpu_array", pm_as_gpu_array, METH_O, "The memory of another library's array as ours."},
     {"synchronize", pm_synchronize, METH_NOARGS,
      "Waits until everything that was launched is done; raises what kernels raised."},

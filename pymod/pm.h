@@ -94,6 +94,7 @@ struct pm_kernel;
 /* Shows what a compilation of the kernel found, each at its place. False: a filter made it an error. */
 bool pm_warn_compiled(struct pm_kernel *kernel, const struct sp_warnings *warnings);
 /* Shows a warning about a launch at the caller's line; takes the text (sp_warning_text). */
+PyObject *pm_warn_option(PyObject *module, PyObject *args);
 bool pm_warn_launch(struct pm_state *state, enum sp_warning_code code, char *text);
 
 /* ---- Devices: device.c -------------------------------------------------------------------------- */

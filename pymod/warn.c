@@ -69,6 +69,22 @@ pm_warn_compiled(struct pm_kernel *kernel, const struct sp_warnings *warnings)
     return ok;
 }
 
+/* Called by jit() for an option of the decorator: the line is that of jit()'s caller. */
+PyObject *
+pm_warn_option(PyObject *module, PyObject *args)
+{
+    enum { LEVEL = 3 }; /* _options, jit, its caller */
+    struct pm_state *state = PyModule_GetState(module);
+    const char *name, *instead;
+    if (!PyArg_ParseTuple(args, "ss:_warn_option", &name, &instead))
+        return NULL;
+    char *text = sp_warning_text(SP_W_IGNORED_OPTION, name, instead);
+    PyObject *category = state->warnings[sp_warning_class(SP_W_IGNORED_OPTION)];
+    bool ok = PyErr_WarnEx(category, text, LEVEL) == 0;
+    free(text);
+    return ok ? Py_NewRef(Py_None) : NULL;
+}
+
 bool
 pm_warn_launch(struct pm_state *state, enum sp_warning_code code, char *text)
 {

@@ -25,7 +25,7 @@ from gpu._arrays import (
 from gpu._gpujit import *  # noqa: F403  errors, dtypes, the kernel namespace, arrays, devices
 from gpu._gpujit import __version__
 from gpu._host import Device, device, get_current_device
-from gpu._jit import jit
+from gpu._jit import jit, void
 
 __all__ = [
     # A star import keeps Python's Warning.
@@ -41,6 +41,7 @@ __all__ = [
     "jit",
     "ones",
     "ones_like",
+    "void",
     "zeros",
     "zeros_like",
 ]

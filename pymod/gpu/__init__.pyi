@@ -7,6 +7,7 @@ from gpu._gpujit import __version__ as __version__
 from gpu._host import Device as Device
 from gpu._host import device as device
 from gpu._host import get_current_device as get_current_device
+from gpu._jit import void as void
 
 _P = ParamSpec("_P")
 _Signature = str | tuple[Any, ...]

@@ -20,9 +20,21 @@ INSTEAD = {
     "_lru_cache_wrapper": ": leave the cache away, kernels return nothing",
 }
 
-# Spellings of numba.cuda whose meaning is ours anyway: every function can be a device function,
-# LLVM decides what is inlined, kernels are compiled when they are launched.
-NUMBA_IGNORED = ("inline", "forceinline", "fastcache", "nopython", "lto")
+# Spellings of numba whose meaning is ours anyway: LLVM decides what is inlined, nothing falls back
+# to Python, and the GIL is not held.
+NUMBA_OURS = ("inline", "forceinline", "nopython", "nogil")
+
+# Those that are accepted without effect, with what there is instead.
+NUMBA_IGNORED = {
+    "abi": "functions have one way to be called",
+    "abi_info": "functions keep their names",
+    "bind": "a kernel is loaded when it is first launched",
+    "boundscheck": "check=True checks indices, and more",
+    "error_model": "divisions by zero give infinity or 0, and check=True raises",
+    "fastcache": "what was compiled is found by types in any case",
+    "lto": "functions are compiled together with their kernel in any case",
+    "parallel": "what runs in parallel is the threads of a launch",
+}
 
 
 def jit(
@@ -62,7 +74,7 @@ def jit(
     opt_level      0 to 3, of LLVM and of the driver
     cache          kept for later calls; kernels are compiled once per signature either way
     """
-    if isinstance(function, (str, list, tuple)):
+    if isinstance(function, (str, list, tuple, _gpujit.DType)):
         if signature is not None:
             raise _fail("signature", "is given twice")
         function, signature = None, function
@@ -94,8 +106,7 @@ def jit(
             raise _fail("launch_bounds", "takes threads, or (threads, blocks)")
         for name, value in zip(("max_threads", "min_blocks"), bounds, strict=False):
             options[name] = _int("launch_bounds", value)
-    # A device function gets its types from whoever calls it.
-    signatures = () if options.get("device") else _signatures(signature)
+    signatures = _signatures(signature)
 
     def decorate(function: Callable[..., Any]) -> _gpujit.Kernel[...]:
         function = getattr(function, "py_func", function)
@@ -122,7 +133,10 @@ def _options(others: dict[str, Any]) -> dict[str, int]:
         elif name == "link":
             if value:
                 raise _fail("link", "is not supported yet: write the function in Python")
-        elif name not in NUMBA_IGNORED:
+        elif name in NUMBA_IGNORED:
+            if value:
+                _gpujit._warn_option(name, NUMBA_IGNORED[name])
+        elif name not in NUMBA_OURS:
             raise _fail(name, _unknown(name))
     return options
 
@@ -163,24 +177,42 @@ def _fail(name: str, reason: str) -> _gpujit.ArgumentError:
     return _gpujit.ArgumentError(f"option '{name}': {reason}")
 
 
+class Void:
+    """The result of kernels in signatures: gpu.void(gpu.int32, gpu.float32[:])."""
+
+    def __call__(self, *types: Any) -> str:
+        return _signature("void", types)
+
+    def __repr__(self) -> str:
+        return "gpu.void"
+
+
+void = Void()
+
+
+def _signature(result: Any, types: tuple) -> str:
+    """The text of a signature with a result."""
+    return f"{_type_text(result)}({', '.join(map(_type_text, types))})"
+
+
+def _is_type(one: Any) -> bool:
+    """Whether it is one type, not a signature."""
+    return not isinstance(one, str) or not any(c in one.partition("[")[0] for c in ",(")
+
+
 def _signatures(signature: Any) -> tuple[str, ...]:
+    """The texts of: a text, a tuple of types, a list of these."""
     if signature is None:
         return ()
-    if isinstance(signature, str):
-        signature = [signature]
-    if not isinstance(signature, (list, tuple)):
-        raise _fail("signature", f"must be a text or a list of texts, not {signature!r}")
-    if isinstance(signature, tuple) and not all(
-        isinstance(x, (str, list, tuple)) for x in signature
-    ):
+    if isinstance(signature, tuple) and all(map(_is_type, signature)):
         signature = [signature]  # one, as its types
+    if not isinstance(signature, (list, tuple)):
+        signature = [signature]
     texts = []
     for one in signature:
         if isinstance(one, (tuple, list)):  # one signature as its types
             one = ", ".join(map(_type_text, one))
-        if not isinstance(one, str):
-            raise _fail("signature", f"must be a text or a list of texts, not {one!r}")
-        texts.append(one)
+        texts.append(_type_text(one))
     return tuple(texts)
 
 
@@ -188,6 +220,10 @@ def _type_text(one: Any) -> str:
     """A type as signatures write it: ours, NumPy's, Python's, a text, a tuple of such."""
     if isinstance(one, (tuple, list)):
         return f"({', '.join(map(_type_text, one))},)"
+    if isinstance(one, str):
+        return one
     if isinstance(one, type):
         return one.__name__.rstrip("_")
-    return one if isinstance(one, str) else str(one).removeprefix("gpu.")
+    if isinstance(one, _gpujit.DType) or type(one).__module__.partition(".")[0] == "numpy":
+        return str(one)
+    raise _fail("signature", f"{one!r} is no type; write gpu.float32, gpu.float32[:], or a text")
