@@ -364,7 +364,8 @@ infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
     if (to == IR_T_BOOL && !ir_type_is_scalar(a.type)) {
         int truth = infer_truth(in->module, a);
         if (truth < 0)
-            return INFER_FAIL(in, instance, ref, NO_TRUTH, infer_text(in, a.type));
+            return INFER_FAIL(in, instance, ref, NO_TRUTH, infer_text(in, a.type)) ||
+                   INFER_HINT(in, "compare what is meant: x.size > 0, x[i] != 0");
         *out = infer_constant(in, ir_const_bool(in->module, truth));
         return true;
     }
@@ -372,7 +373,9 @@ infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
         INFER_FAIL(in, instance, ref, ARGUMENT_TYPE, "1", name, infer_text(in, a.type));
         return ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY
                    ? INFER_HINT(in, "cast an element: %s(x[i])", name)
-                   : false;
+                   : INFER_HINT(in,
+                                "a number is needed; there are math.nan and math.inf, and texts "
+                                "become numbers on the host");
     }
     out->type = to;
     out->constant = a.constant ? infer_fold_cast(in->module, a.constant, to) : 0;

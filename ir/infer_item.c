@@ -231,7 +231,8 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
         return INFER_HINT(in, "a tuple's length is part of its type");
     }
     if (!ir_type_is_scalar(index.type) || !ir_is_integer(index.type))
-        return INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, index.type));
+        return INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, index.type)) ||
+               INFER_HINT(in, "the elements of a tuple are t[0], t[1] and so on");
     if (index.constant) {
         const struct ir_const_info *constant = ir_const_info(in->module, index.constant);
         bool huge = index.type == IR_T_UINT64 && constant->i < 0;
