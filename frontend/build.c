@@ -357,6 +357,8 @@ build_insn(struct build *b, const struct fe_insn *insn)
     case FE_OP_LIST_TUPLE: build_push(b, build_tuple_of(b, build_pop(b))); return;
     case FE_OP_SLICE: build_slice(b, n); return;
     case FE_OP_UNPACK: build_unpack(b, IR_UNPACK, n, n); return;
+    case FE_OP_LENGTH: build_length(b); return;
+    case FE_OP_IS_SEQUENCE: build_is_sequence(b); return;
     case FE_OP_UNPACK_EX: build_unpack(b, IR_UNPACK_EX, n, (n & 255) + 1 + (n >> 8)); return;
     case FE_OP_KW_NAMES: b->kw_names = b->code->consts[n].value; return;
     case FE_OP_CALL: {

@@ -85,6 +85,9 @@ ir_ref build_free_variable(struct build *b, uint32_t local);
 ir_ref build_callee(struct build *b, ir_ref callee);
 ir_ref build_attribute(struct build *b, ir_ref object, const char *name);
 ir_ref build_common(struct build *b, enum fe_common common);
+/* What patterns of a match statement ask of the value on top: len(value), isinstance(value, tuple). */
+void build_length(struct build *b);
+void build_is_sequence(struct build *b);
 
 /* What is known of the value; room for it is made. */
 struct build_origin *build_origin(struct build *b, ir_ref ref);

@@ -5,7 +5,8 @@
  * object it came from and the text that led to it: `color.RED.value` is an attribute of an enum
  * member although the member itself is just a number, and "config.table" names the culprit when
  * config.table turns out to be a list. Paths of the kernel namespace need no resolver. Attributes of
- * what is not constant here, a loop variable for one, stay `attr` for inference. */
+ * what is not constant here, a loop variable for one, stay `attr` for inference. So are len and isinstance,
+ * which a match statement calls without a name. */
 #include "frontend/build.h"
 
 #include <string.h>
@@ -156,4 +157,28 @@ build_common(struct build *b, enum fe_common common)
         return 0;
     }
     return build_err(b, SP_E_NYI_CONSTRUCT, NULL, sp_arena_printf(b->arena, "'%s'", names[common]));
+}
+
+static ir_ref
+build_builtin(struct build *b, enum ir_intrin id)
+{
+    return build_const(b, ir_const_simple(b->module, IR_C_INTRIN, id));
+}
+
+void
+build_length(struct build *b)
+{
+    ir_ref args[] = {build_builtin(b, IR_INTRIN_LEN), build_peek(b, 1)};
+    build_push(b, build_add(b, IR_CALL, 0, 2, args));
+}
+
+/* A range is a sequence too: to unpack it is an error, which is better than another case. */
+void
+build_is_sequence(struct build *b)
+{
+    ir_const classes[] = {ir_const_simple(b->module, IR_C_INTRIN, IR_INTRIN_TUPLE_),
+                          ir_const_simple(b->module, IR_C_INTRIN, IR_INTRIN_RANGE)};
+    ir_ref args[] = {build_builtin(b, IR_INTRIN_ISINSTANCE), build_peek(b, 1),
+                     build_const(b, ir_const_tuple(b->module, 2, classes))};
+    build_push(b, build_add(b, IR_CALL, 0, 3, args));
 }

@@ -64,7 +64,59 @@ builtin_fail_iterable(struct intrin_call *call, uint32_t i)
             : "it takes numbers, or a tuple, a range or an array of numbers");
 }
 
-/* min and max of two or more numbers, or of one iterable of them. */
+/* Numbers, and tuples of what has an order. */
+static bool
+builtin_is_ordered(const struct ir_module *module, ir_type type)
+{
+    const struct ir_type_info *info = ir_type_info(module, type);
+    bool ordered = ir_type_is_scalar(type) || info->kind == IR_KIND_TUPLE;
+    for (uint32_t i = 0; info->kind == IR_KIND_TUPLE && i < info->n_elems && ordered; i++)
+        ordered = builtin_is_ordered(module, info->elems[i]);
+    return ordered;
+}
+
+/* min(t, u) and min((t, u)) of tuples: what they are joined. */
+static bool
+builtin_min_of_tuples(struct intrin_call *call, uint32_t n, const ir_type *types,
+                      struct ir_cell *out)
+{
+    ir_type type = types[0];
+    for (uint32_t i = 0; i < n; i++) {
+        if (!builtin_is_ordered(call->in->module, types[i]))
+            return infer_bad_argument(call, n == call->n ? i : 0,
+                                      "it compares numbers, or tuples of numbers");
+        ir_type joined = ir_type_join(call->in->module, type, types[i]);
+        if (!infer_known(joined)) {
+            CALL_ERROR(call, CANNOT_MEET,
+                       sp_arena_printf(call->in->ctx->arena, "the result of %s", call->name),
+                       infer_text(call->in, type), infer_text(call->in, types[i]));
+            return CALL_HINT(call, "compare tuples of one length and like elements");
+        }
+        type = joined;
+    }
+    *out = infer_typed(type);
+    return true;
+}
+
+/* The types of the arguments, or of the elements of the only one, if all are tuples. */
+static const ir_type *
+builtin_tuples(const struct intrin_call *call, uint32_t *n)
+{
+    const struct ir_module *module = call->in->module;
+    struct ir_type_info only = *ir_type_info(module, call->args[0].type);
+    bool spread = *n == 1 && only.kind == IR_KIND_TUPLE;
+    uint32_t count = spread ? only.n_elems : *n;
+    ir_type *types = SP_NEW_N(call->in->ctx->arena, ir_type, count + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        types[i] = spread ? only.elems[i] : call->args[i].type;
+        if (ir_type_info(module, types[i])->kind != IR_KIND_TUPLE)
+            return NULL;
+    }
+    *n = count;
+    return count && (spread || *n > 1) ? types : NULL;
+}
+
+/* min and max of two or more numbers or tuples, or of one iterable of them. */
 static bool
 builtin_minmax(struct intrin_call *call, struct ir_cell *out)
 {
@@ -78,6 +130,10 @@ builtin_minmax(struct intrin_call *call, struct ir_cell *out)
         CALL_ERROR(call, ARGUMENT_NAME, call->name, "default");
         return CALL_HINT(call, "'default' is for one tuple, range or array that may be empty");
     }
+    uint32_t n_tuples = n;
+    const ir_type *tuples = fallback == UINT32_MAX ? builtin_tuples(call, &n_tuples) : NULL;
+    if (tuples)
+        return builtin_min_of_tuples(call, n_tuples, tuples, out);
     ir_type type = IR_T_NONE;
     for (uint32_t i = 0; i < n; i++) {
         ir_type arg = n == 1 ? builtin_element(call, 0) : call->args[i].type;

@@ -112,6 +112,23 @@ builtin_choose_row(struct lower *l, ir_ref py, enum ir_cmpop op, struct lower_va
     return lower_scalar(l, type, lower_select(l, some, result.parts[0], fallback));
 }
 
+/* Of tuples: all are converted first. */
+static struct lower_value
+builtin_choose_tuple(struct lower *l, enum ir_cmpop op, ir_type type, uint32_t n,
+                     const struct lower_value *args)
+{
+    struct lower_value best = lower_convert(l, args[0], type);
+    for (uint32_t k = 1; k < n; k++) {
+        struct lower_value x = lower_convert(l, args[k], type);
+        ir_ref beats = lower_compare(l, op, x, best);
+        ir_ref *parts = SP_NEW_N(l->core->arena, ir_ref, best.n);
+        for (uint32_t i = 0; i < best.n; i++)
+            parts[i] = lower_select(l, beats, x.parts[i], best.parts[i]);
+        best.parts = parts;
+    }
+    return best;
+}
+
 static struct lower_value
 builtin_minmax(struct lower *l, ir_ref py, enum ir_intrin id)
 {
@@ -144,7 +161,8 @@ builtin_minmax(struct lower *l, ir_ref py, enum ir_intrin id)
     struct lower_value *args = SP_NEW_N(l->core->arena, struct lower_value, n);
     for (uint32_t k = 0; k < n; k++)
         args[k] = one ? lower_elem(l, over, k) : lower_get(l, lower_arg(l, py, k));
-    return builtin_choose(l, op, type, n, args);
+    return ir_type_is_scalar(type) ? builtin_choose(l, op, type, n, args)
+                                   : builtin_choose_tuple(l, op, type, n, args);
 }
 
 /* ---- sum ---- */

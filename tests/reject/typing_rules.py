@@ -215,3 +215,13 @@ def kernel_with_a_tuple(n, x):
 # kernel(float32[:, :, :])
 def rank_of_augmented(x):
     x[0, 0, 0, 0] += 1.0  # error: RANK_MISMATCH a 3-dimensional array is indexed with 4
+
+
+# kernel(float32[:])
+def least_of_different_tuples(x):
+    x[0] = min((1, 2), (1,))[0]  # error: CANNOT_MEET the result of min is
+
+
+# kernel(float32[:])
+def least_of_a_tuple_and_a_number(x):
+    x[0] = max((1, 2), 3)  # error: ARGUMENT_TYPE argument 1 of max cannot be

@@ -84,11 +84,35 @@ def absolute(x: Any) -> Scalar:
 def least(symbol: str, function: str, args: tuple, default: tuple) -> Any:
     """The default, if there is one, joins the type; without it there must be a value."""
     values = tuple(args[0] if len(args) == 1 else args)
+    if values and all(isinstance(x, tuple) for x in values):
+        return least_tuple(symbol, function, values)
     numbers = [number(x, function) for x in values or default]
     best = operations.least(symbol, *numbers)
     if values and default and not isinstance(args[0], tuple):
         best = operations.join(type(best), type(lift(default[0]))).of(best)
     return best
+
+
+def meet(values: list[Any], function: str) -> list[Any]:
+    """Numbers, or tuples of one length, converted to what their types are joined."""
+    if not all(isinstance(x, tuple) for x in values):
+        numbers = [number(x, function) for x in values]
+        cls = operations.join(*map(type, numbers))
+        return [cls.of(x) for x in numbers]
+    if len(set(map(len, values))) != 1:
+        raise operations.error("TypingError", f"the tuples of {function} have different lengths")
+    elements = [meet(list(x), function) for x in zip(*values, strict=True)]
+    return [tuple(x) for x in zip(*elements, strict=True)] if elements else values
+
+
+def least_tuple(symbol: str, function: str, values: tuple) -> Any:
+    """The first of equals of tuples in Python's order; all convert before they are compared."""
+    best, *others = meet(list(values), function)
+    for x in others:
+        if operations.COMPARES[symbol](x, best):
+            best = x
+    made = getattr(type(values[0]), "_make", None)
+    return made(best) if made and all(type(x) is type(values[0]) for x in values) else best
 
 
 def smallest(*args: Any, **default: Any) -> Any:
