@@ -108,9 +108,9 @@ ir_edge_is_live(const struct ir_instance *instance, uint32_t block, uint32_t pre
     return false;
 }
 
-/* An instance's identity. A constant counts where the program can only mean a value: bools, and what
- * the callee demanded, and what the launch gives the kernel as objects. Objects are part of their type. The kernel is no callee of itself: when it is
- * called, that is another instance. */
+/* An instance's identity. A constant counts where the program can only mean a value: bools, and
+ * what the callee demanded, and what the launch gives the kernel as objects. Objects are part of
+ * their type. The kernel is no callee of itself: when it is called, that is another instance. */
 static struct ir_cell *
 infer_key(struct infer *in, const struct ir_func *func, const struct ir_cell *args, bool is_kernel)
 {

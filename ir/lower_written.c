@@ -1,11 +1,11 @@
 /* lower_written: which arguments of a kernel the kernel may write.
  *
- * In: a CORE module whose function 0 is the kernel. Out: a bit per argument. For every address the
- * set of kernel arguments that it may point into: parameters of the kernel start it, ptradd, phi,
- * select, calls and results hand it on, an address in memory is any that was stored; repeated over all functions until nothing changes. A store
- * or atomic writes all of its address's set. One set per value, whatever the caller: a device
- * function that writes its parameter writes what any caller gave it, which is right and at worst
- * too careful.
+ * In: a CORE module whose function 0 is the kernel. Out: a bit per argument. For every address
+ * the set of kernel arguments that it may point into: parameters of the kernel start it, ptradd,
+ * phi, select, calls and results hand it on, an address in memory is any that was stored;
+ * repeated over all functions until nothing changes. A store or atomic writes all of its
+ * address's set. One set per value, whatever the caller: a device function that writes its
+ * parameter writes what any caller gave it, which is right and at worst too careful.
  *
  *     %x = param 0   %y = param 2   %p = select %c, %x, %y   store %p, %v    ->  both written */
 #include "ir/lower.h"

@@ -1,9 +1,10 @@
 /* entry: the compiled and loaded kernel for one list of argument types.
  *
- * The types and the device are packed into a fixed-size key; a hit in the reading's cache takes no lock
- * and allocates nothing. On a miss one thread compiles and loads, the others wait for it; both without
- * the GIL. Objects among the arguments (functions, dtypes, texts) count by value where they have one, a function by
- * its code, globals, defaults and closure, a method or partial call by its parts, others by identity. The entry keeps them alive, and the reading's
+ * The types and the device are packed into a fixed-size key; a hit in the reading's cache takes
+ * no lock and allocates nothing. On a miss one thread compiles and loads, the others wait for
+ * it; both without the GIL. Objects among the arguments (functions, dtypes, texts) count by
+ * value where they have one, a function by its code, globals, defaults and closure, a method or
+ * partial call by its parts, others by identity. The entry keeps them alive, and the reading's
  * guards what their cells held when it was compiled, so that an identity stays taken. */
 #include "pymod/pm.h"
 

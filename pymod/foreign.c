@@ -1,10 +1,11 @@
 /* foreign: arrays that are not ours, described by whatever protocol they have.
  *
  * In order: the buffer protocol for NumPy's arrays, DLPack's C interface (exchange.c),
- * `__cuda_array_interface__` (versions 2 and 3), the buffer protocol of others, `__array_interface__`, `__dlpack__`. Out: a view with the address, what
- * keeps the memory alive, and for device memory the stream whose work must be over before it is used.
- * Nothing is copied. Dtypes that our arrays cannot have, unaligned and byte-swapped memory are errors
- * here, with the array's own name for its dtype. */
+ * `__cuda_array_interface__` (versions 2 and 3), the buffer protocol of others,
+ * `__array_interface__`, `__dlpack__`. Out: a view with the address, what keeps the memory
+ * alive, and for device memory the stream whose work must be over before it is used. Nothing is
+ * copied. Dtypes that our arrays cannot have, unaligned and byte-swapped memory are errors here,
+ * with the array's own name for its dtype. */
 #include "pymod/pm.h"
 
 #include <string.h>

@@ -66,7 +66,8 @@ struct sp_diag {
 void sp_diag_init(struct sp_diag *diag);
 void sp_diag_finish(struct sp_diag *diag);
 
-/* Fills the code's format from the table. `where` may be NULL. Returns false, for `return sp_diag_set(...)`. */
+/* Fills the code's format from the table. `where` may be NULL. Returns false, for
+ * `return sp_diag_set(...)`. */
 bool sp_diag_set(struct sp_diag *diag, enum sp_error code, const struct sp_src *where, ...);
 /* Adds the hint to the diagnostic just set; kept only if there is none. Returns false. */
 bool sp_diag_hint(struct sp_diag *diag, const char *format, ...)
