@@ -413,6 +413,51 @@ infer_ask_all(struct infer *in)
     return open.len > 0;
 }
 
+/* Whether to settle `a` before `b`: what is called before its caller, then in program order. */
+static bool
+infer_is_earlier(struct infer_item a, struct infer_item b)
+{
+    return a.instance != b.instance ? a.instance > b.instance : a.ref < b.ref;
+}
+
+/* isinstance opens one side of a branch for good, so it is answered when nothing else is left to do,
+ * one call at a time: a type that is still to rise would give another answer. True if there was a
+ * call. */
+static bool
+infer_settle(struct infer *in)
+{
+    uint32_t first = 0;
+    if (!in->pending.len)
+        return false;
+    for (uint32_t i = 1; i < in->pending.len; i++)
+        if (infer_is_earlier(in->pending.data[i], in->pending.data[first]))
+            first = i;
+    struct infer_item item = in->pending.data[first];
+    in->pending.data[first] = sp_vec_pop(&in->pending);
+    struct ir_instance *instance = in->typed->instances.data[item.instance];
+    if (!sp_bits_has(&instance->live_blocks, ir_insn(instance->func, item.ref)->block))
+        return true; /* written out in the meantime */
+    in->settling = true;
+    infer_visit(in, instance, item.ref);
+    in->settling = false;
+    sp_vec_push(in->ctx->arena, &in->settled, item);
+    return true;
+}
+
+/* A type that rose after all, around a loop: the last one counts. */
+static void
+infer_settle_last(struct infer *in)
+{
+    for (uint32_t i = 0; i < in->settled.len; i++) {
+        struct infer_item item = in->settled.data[i];
+        struct ir_instance *instance = in->typed->instances.data[item.instance];
+        struct ir_cell cell;
+        if (ir_insn(instance->func, item.ref)->op == IR_CALL &&
+            !instance->cells[item.ref].constant && infer_rule(in, instance, item.ref, &cell))
+            instance->cells[item.ref] = cell;
+    }
+}
+
 static bool
 infer_run(struct infer *in)
 {
@@ -423,11 +468,12 @@ infer_run(struct infer *in)
     infer_instance(in, kernel, args, NULL);
     do
         infer_drain(in);
-    while (infer_ask_all(in) || infer_expand_all(in) || infer_unroll_all(in) ||
+    while (infer_ask_all(in) || infer_expand_all(in) || infer_unroll_all(in) || infer_settle(in) ||
            infer_drop_undefined(in));
     infer_end_mixed(in);
     infer_fill_slots(in);
     in->reporting = true;
+    infer_settle_last(in);
     return infer_report(in);
 }
 

@@ -485,6 +485,11 @@ builtin_isinstance(struct intrin_call *call, struct ir_cell *out)
     struct infer *in = call->in;
     ir_const value = call->args[0].constant;
     ir_type type = call->args[0].type;
+    if (!in->settling && !in->reporting) {
+        struct infer_item item = {call->instance->index, call->ref};
+        sp_vec_push(in->ctx->arena, &in->pending, item);
+        return false;
+    }
     if (value && ir_const_info(in->module, value)->kind == IR_C_UINT)
         type = IR_T_INT; /* a large number of the program */
     int found = call->args[1].constant ? builtin_is_instance(in, type, call->args[1].constant) : -1;

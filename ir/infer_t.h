@@ -33,6 +33,9 @@ struct infer {
     SP_VEC(struct infer_item) waiting; /* for answers */
     SP_VEC(struct infer_item) unrolls; /* phis where rounds of different types meet */
     SP_VEC(struct infer_item) expands; /* calls whose arguments are to be written out */
+    SP_VEC(struct infer_item) pending; /* isinstance calls, for types that rise no more */
+    SP_VEC(struct infer_item) settled; /* the same, answered */
+    bool settling;                     /* they are being answered */
     bool reporting; /* cells are final: rules set ctx->diag when they fail */
 };
 

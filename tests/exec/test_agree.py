@@ -1,9 +1,12 @@
 """Kernels on the suite's device and on the python device: equal, or the same exception."""
 
+import operator
+
 import gpu
 import kit
 import numpy as np
 import pytest
+from gpu import _python
 
 
 def test_a_kernel_agrees():
@@ -69,3 +72,52 @@ def kernel(n, x, o):
     x = np.linspace(-1, 1, 8)
     (_, o) = kit.agree(source, (7, x, np.zeros((6, 8))), block=8, **options)
     assert (o[4, 0] == np.pi) != single
+
+
+IN_PLACE = """
+def kernel(x, y, z, m):
+    y += x[0] * x[1]
+    z[1:] -= x[0] * x[1]
+    m[0][::-1] += x
+    p = x[2] * x[1]
+    m[1] += p
+"""
+
+
+@pytest.mark.parametrize("fma", [True, False])
+def test_augmented_views_contract_like_elements(fma):
+    x = np.array([1 + 2**-12, 1 + 2**-12, 1 - 2**-12], np.float32)
+    y = np.array([-1, 3], np.float32)
+    kit.agree(IN_PLACE, (x, y, y[::-1].copy(), np.full((2, 3), -1, np.float32)), fma=fma)
+
+
+LOGIC = """
+def kernel(x, o):
+    i = gpu.grid(1)
+    o[i, 0] = ~operator.truth(x[i])
+    o[i, 1] = ~operator.not_(x[i])
+    o[i, 2] = ~operator.contains((1.5, x[i]), x[i])
+    o[i, 3] = operator.truth(x[i]) + 1
+"""
+
+
+def test_functions_of_operator_give_bools_of_kernels():
+    x = np.array([0.0, 1.5, np.nan])
+    kit.agree(LOGIC, (x, np.zeros((3, 4), np.int64)), block=3, names={"operator": operator})
+
+
+def test_a_function_that_belongs_to_no_module():
+    scope = {"gpu": gpu}
+    exec("def kernel(o):\n    o[gpu.grid(1)] = gpu.grid(1) + 1\n", scope)
+    o = np.zeros(3)
+    _python.run(scope["kernel"], 1, 3, (o,))
+    assert o.tolist() == [1, 2, 3]
+
+
+def test_checked_atomics_convert_like_stores():
+    source = "def kernel(h, x):\n    gpu.atomic.add(h, 0, x[0])\n"
+    args = (np.zeros(1, np.int32), np.array([2**40 + 5]))
+    kit.agree_raises(
+        source, args, OverflowError, match="1099511627781 does not fit int32", check=True
+    )
+    kit.agree(source, args)

@@ -256,3 +256,61 @@ def test_uint64():
     o = np.zeros(6)
     kit.single(gpu.jit(unsigned), o, np.array([2**64 - 3, 2], np.uint64))
     assert o.tolist() == [1, 1, 1, 0, 0, 1]
+
+
+SETTLED = {
+    # The type that counts is the one of all paths, whichever of them the compiler looks at first.
+    "a path that is seen later": """
+        a = x[i]
+        match i:
+            case 4 | 5:
+                a = x[0] * 2
+            case _:
+                if x[i] > 1:
+                    a = 9223372036854775808 if x[0] > 1 else 1
+                o[i] = 1 if isinstance(a, np.integer) else 2
+        """,
+    "a result of a function": """
+        a = pick(x[i], y[i])
+        o[i] = 1 if isinstance(a, float) else 2 if isinstance(a, np.floating) else 3
+        """,
+    "a value kept": """
+        a = y[i]
+        b = isinstance(a, int)
+        if x[i] > 1:
+            a = x[i]
+        c = isinstance(a, int)
+        o[i] = (1 if b else 2) + (10 if c else 20)
+        """,
+}
+LATER = {"a path that is seen later": [2, 2, 2, 2, 0], "a result of a function": [1] * 5,
+         "a value kept": [21] * 5}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SETTLED)
+def test_isinstance_of_joined_types(name):
+    lines = "\n".join(line[4:] for line in SETTLED[name].splitlines())
+    source = (f"def pick(a, b):\n    if a > 1:\n        return b\n    return a\n"
+              f"def kernel(x, y, o):\n    i = gpu.grid(1)\n{lines}\n")  # fmt: skip
+    o = np.zeros(5, np.int64)
+    gpu.jit(kit.function(source))[1, 5](X, np.arange(5), o)
+    gpu.synchronize()
+    assert o.tolist() == LATER[name]
+
+
+def test_isinstance_of_a_type_that_rises_around_a_loop():
+    """The answer changes what the loop makes of the type: the last type counts."""
+    source = (
+        "def kernel(n, o):\n"
+        "    a = 0\n"
+        "    for _ in range(n[0]):\n"
+        "        if isinstance(a, int):\n"
+        "            a = a + 0.5\n"
+        "        else:\n"
+        "            a = a + 1\n"
+        "    o[0] = a\n"
+    )
+    o = np.zeros(1)
+    gpu.jit(kit.function(source))[1, 1](np.array([3]), o)
+    gpu.synchronize()
+    assert o.tolist() == [3]

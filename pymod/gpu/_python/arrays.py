@@ -6,16 +6,17 @@ new axes give views of the same memory.
 
 from __future__ import annotations
 
-import operator as python_operator
+import sys
 
 from gpu._python import operations
 from gpu._python.formats import from_bits, to_bits
-from gpu._python.scalars import TYPES, Int, Scalar, lift
+from gpu._python.scalars import METHODS, TYPES, Int, Scalar, lift
 from gpu._python.types import TypeObject, type_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
     from typing import Any
 
 
@@ -209,15 +210,20 @@ class Array:
             np.broadcast_to(value.base.copy(), shape), value.name, dtype=value.dtype_name
         ).read
 
-    def in_place(self, operator: Callable[[Any, Any], Any], value: Any) -> Array:
-        """An augmented assignment, element by element."""
+    def in_place(self, symbol: str, value: Any, frame: FrameType) -> Array:
+        """An augmented assignment of the frame's code, element by element."""
         if self.read_only:
             raise operations.error("TypingError", f"'{self.name}' is read-only")
         import numpy as np
 
         source = self.spread(value, self.base.shape)
         for place in np.ndindex(self.base.shape):
-            self.base[place] = self.converted(operator(self.read(place), source(place)))
+            x = lift(source(place))
+            if x is NotImplemented:
+                message = f"'{symbol}=' is not defined for an array and {type(value).__name__}"
+                raise operations.error("TypingError", message)
+            result = operations.binary(symbol, self.read(place), x, frame)
+            self.base[place] = self.converted(result)
         return self
 
     def __len__(self) -> int:
@@ -237,10 +243,9 @@ class Array:
         raise operations.error("TypingError", f"array '{self.name}' has no truth value")
 
 
-def _in_place(operator: Callable[[Any, Any], Any]) -> Callable[[Array, Any], Array]:
-    return lambda array, value: array.in_place(operator, value)
+def _in_place(symbol: str) -> Callable[[Array, Any], Array]:
+    return lambda array, value: array.in_place(symbol, value, sys._getframe(1))
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and_",
-              "or_", "xor"):  # fmt: skip
-    setattr(Array, f"__i{_name.rstrip('_')}__", _in_place(getattr(python_operator, _name)))
+for _name, _symbol in METHODS.items():
+    setattr(Array, f"__i{_name}__", _in_place(_symbol))

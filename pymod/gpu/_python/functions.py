@@ -164,6 +164,20 @@ def is_instance(x: Any, types: Any) -> Bool:
     return Bool(any(found))
 
 
+def contains(values: Any, x: Any) -> Bool:
+    return Bool(any(x == element for element in values))
+
+
+# Functions of `operator` for which Python makes bools of its own.
+LOGIC = {
+    "truth": lambda x: Bool(bool(x)),
+    "not_": lambda x: Bool(not x),
+    "is_": lambda a, b: Bool(a is b),
+    "is_not": lambda a, b: Bool(a is not b),
+    "contains": contains,
+}
+
+
 # --- Rounding -------------------------------------------------------------------------------------
 
 

@@ -67,7 +67,7 @@ def atomic_add(array: Any, index: Any, value: Any) -> Scalar:
     old = array[index]
     if not isinstance(old, Scalar):
         raise operations.error("TypingError", "gpu.atomic.add needs the index of one element")
-    total = operations.binary("+", cls.of(old), cls.of(operand), _no_frame())
+    total = operations.binary("+", cls.of(old), operations.stored(operand, cls), _no_frame())
     array[index] = total
     return old
 

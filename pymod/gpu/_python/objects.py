@@ -11,6 +11,7 @@ import dis
 import enum
 import functools
 import math
+import operator
 import sys
 from functools import cache
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -41,6 +42,7 @@ def _replacements() -> dict[int, tuple[Any, Any]]:
     pairs = [(getattr(builtins, name), new) for name, new in functions.FUNCTIONS.items()]
     pairs += [(getattr(math, name), new) for name, new in mathematics.FUNCTIONS.items()
               if hasattr(math, name)]  # fmt: skip
+    pairs += [(getattr(operator, name), new) for name, new in functions.LOGIC.items()]
     return {id(old): (old, new) for old, new in pairs}
 
 

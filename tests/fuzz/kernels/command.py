@@ -38,7 +38,8 @@ def check(seed: int, shrink: bool) -> tuple[str, str]:
     if found is None:
         return "same", ""
     small = reduce(case, failure) if shrink else case
-    return "differs", f"seed {seed}: {found}\n{small.source}\nfma={case.fma}\n{failure(small)}"
+    how = f"launch={case.launch} {case.options}"
+    return "differs", f"seed {seed}: {found}\n{small.source}\n{how}\n{failure(small)}"
 
 
 def work(task: tuple[int, int, bool, str]) -> dict[str, int]:
@@ -82,9 +83,10 @@ def many(first: int, count: int, jobs: int, shrink: bool) -> int:
 def one(seed: int) -> int:
     case = generate(seed)
     print(case.source)
-    print(explicit(case.source, case.arrays))
-    for name, array in case.data.items():
-        print(name, array.tolist())
+    print(explicit(case.source, case.params, case.check)[0])
+    print(f"launch={case.launch} {case.options}")
+    for name, value in case.data.items():
+        print(name, value.tolist() if hasattr(value, "tolist") else repr(value))
     found = failure(case)
     print(found or "the same")
     return 1 if found else 0

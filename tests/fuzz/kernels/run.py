@@ -9,58 +9,99 @@ import gpu
 import numpy as np
 from gpu import _python
 
+from .case import Case, copied
 from .explicit import explicit
-from .generate import ROWS, Case
 
 # A constant that the types allow, but no bit pattern of its partner holds: not a difference.
 NO_PROGRAM = ("CONSTANT_TOO_LARGE",)
+CHECKED = (OverflowError, ValueError, ZeroDivisionError, IndexError, UnboundLocalError)
 
 
 class NoProgram(Exception):
     """The text is refused for a reason that the generator cannot see."""
 
 
+class Raised:
+    """What check=True raised: the builtin class, and the line of the kernel's text if known."""
+
+    def __init__(self, error: Exception, line: int):
+        self.kind = next(kind for kind in CHECKED if isinstance(error, kind))
+        self.line = line
+        self.text = f"{self.kind.__name__} in line {line or '?'}: {error}"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Raised) or other.kind is not self.kind:
+            return False
+        return not self.line or not other.line or self.line == other.line
+
+
+Result = dict[str, Any] | Raised
+
+
 def function(source: str, file: str) -> Any:
     """The kernel of the text, with its lines for errors."""
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    scope = {"gpu": gpu, "math": math, "operator": operator, "np": np}
+    scope = {"__name__": __name__, "gpu": gpu, "math": math, "operator": operator, "np": np}
     exec(compile(source, file, "exec"), scope)
     return scope["kernel"]
 
 
-def on_device(case: Case) -> dict[str, np.ndarray]:
-    data = {name: array.copy() for name, array in case.data.items()}
-    kernel = gpu.jit(fma=case.fma)(function(case.source, f"<kernel {case.seed}>"))
+def on_device(case: Case) -> Result:
+    data = {name: copied(value) for name, value in case.data.items()}
+    kernel = gpu.jit(**case.options)(function(case.source, f"<kernel {case.seed}>"))
     try:
-        kernel[1, ROWS](*data.values())
+        kernel[case.launch](*data.values())
+        gpu.synchronize()
     except gpu.TypingError as error:
         if error.code in NO_PROGRAM:
             raise NoProgram(str(error)) from None
         raise
-    gpu.synchronize()
+    except CHECKED as error:
+        if not case.check or not hasattr(error, "lineno"):
+            raise
+        return Raised(error, error.lineno or 0)
     return data
 
 
-def on_python(case: Case) -> dict[str, np.ndarray]:
-    data = {name: array.copy() for name, array in case.data.items()}
-    text = explicit(case.source, case.arrays)
-    reference = function(text, f"<reference {case.seed}>")
-    _python.run(reference, 1, ROWS, tuple(data.values()), fma=case.fma)
+def on_python(case: Case) -> Result:
+    data = {name: copied(value) for name, value in case.data.items()}
+    text, lines = explicit(case.source, case.params, case.check)
+    file = f"<reference {case.seed}>"
+    reference = function(text, file)
+    fma = case.options.get("fma", True)
+    try:
+        _python.run(reference, *case.launch, tuple(data.values()), check=case.check, fma=fma)
+    except CHECKED as error:
+        if not case.check:
+            raise
+        return Raised(error, line_of(error, file, lines))
     return data
+
+
+def line_of(error: Exception, file: str, lines: list[int]) -> int:
+    """The line of the kernel's text where the reference raised; 0 at a join."""
+    line, at = 0, error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == file:
+            line = lines[at.tb_lineno - 1]
+        at = at.tb_next
+    return line
 
 
 def bits(array: np.ndarray) -> np.ndarray:
     """The array's bits, with one NaN."""
     if array.dtype.kind in "iub":
-        return array.view(f"u{array.dtype.itemsize}")
-    wide = array.astype("float64")
-    return np.where(np.isnan(wide), np.float64("nan"), wide).view("u8")
+        return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}").reshape(array.shape)
+    wide = np.array(array, "float64", order="C")
+    return np.where(np.isnan(wide), np.float64("nan"), wide).view("u8").reshape(array.shape)
 
 
-def differences(got: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> list[str]:
+def differences(got: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     """A line per element that differs."""
     lines = []
     for name, array in got.items():
+        if not isinstance(array, np.ndarray):
+            continue
         for at in np.argwhere(bits(array) != bits(expected[name])):
             where = tuple(map(int, at))
             has = expected[name][where]
@@ -75,5 +116,10 @@ def failure(case: Case) -> str | None:
         got = on_device(case)
     except gpu.Error as error:
         return f"{type(error).__name__}: {error}"
+    if isinstance(got, Raised) or isinstance(expected, Raised):
+        if got == expected:
+            return None
+        texts = [x.text if isinstance(x, Raised) else "nothing" for x in (got, expected)]
+        return f"raised {texts[0]}\nthe reference raised {texts[1]}"
     lines = differences(got, expected)
     return "\n".join(lines[:8]) if lines else None

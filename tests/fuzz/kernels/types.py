@@ -4,6 +4,8 @@ A type is the name of a scalar ("bool", "int", "int8" to "uint64", "float", "flo
 "float32", "float64"), a tuple of types, an Array or a Function. What has no type raises NoType.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import reduce
 
@@ -23,7 +25,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Function:
-    text: str  # of a lambda expression
+    """A lambda or a nested function without joins, or a function of the module by its name."""
+
+    text: str
+    names: tuple[tuple[str, Type], ...] = ()  # what it uses of its maker's variables
 
 
 Type = str | tuple | Array | Function
@@ -89,13 +94,35 @@ def join(*kinds: Type) -> Type:
     return common(*map(scalar, kinds))
 
 
+class Joined(str):
+    """The type of a value that was converted where it met others, and perhaps not exactly."""
+
+    __slots__ = ()
+
+
+def meeting(*kinds: Type) -> Type:
+    """join() where variables meet. What bytecode makes of two such places in a row is the Python
+    version's choice, one place or two, so a program whose values depend on it is none."""
+    kind = join(*kinds)
+    if isinstance(kind, tuple):
+        return tuple(meeting(*parts) for parts in zip(*kinds, strict=True))
+    if not isinstance(kind, str):
+        return kind
+    if any(isinstance(k, Joined) and k != kind for k in kinds):
+        raise NoType("one conversion after another")
+    changed = any(isinstance(k, Joined) or k not in (kind, "bool") for k in kinds)
+    return Joined(kind) if changed else kind
+
+
 def arithmetic_int(a: str, b: str) -> str:
     """bool counts as int, a typed integer wins over int."""
     typed = [k for k in (a, b) if k in INTS]
     return reduce(wider_int, typed) if typed else "int"
 
 
-def binary(op: str, a: Type, b: Type) -> str:
+def binary(op: str, a: Type, b: Type) -> Type:
+    if op == "+" and isinstance(a, tuple) and isinstance(b, tuple):
+        return a + b
     a, b = scalar(a), scalar(b)
     floats = is_float(a) or is_float(b)
     if op in COMPARISONS:
@@ -120,6 +147,31 @@ def unary(op: str, a: Type) -> str:
     if op == "~" and is_float(a):
         raise NoType("~ of a float")
     return "int" if a == "bool" and op != "~" else a
+
+
+def number_from(kind: Type) -> str:
+    """What NumPy's functions that keep the type give: bool counts as int."""
+    return unary("+", kind)
+
+
+def float_from(*kinds: Type) -> str:
+    """What functions of floats give: a typed float, or float for integers of any kind."""
+    floats = [k for k in map(scalar, kinds) if is_float(k)]
+    return common(*floats) if floats else "float"
+
+
+def is_a(kind: Type, name: str) -> bool:
+    """isinstance(x, name) for an x of the type."""
+    if isinstance(kind, tuple) or name == "tuple":
+        return isinstance(kind, tuple) and name == "tuple"
+    group = {
+        "int": ("bool", "int"),
+        "float": ("float", "float64"),
+        "bool": ("bool",),
+        "np.integer": INTS,
+        "np.floating": TYPED_FLOATS,
+    }
+    return kind in group.get(name, (name.partition(".")[2],))
 
 
 def element(dtype: str) -> str:
