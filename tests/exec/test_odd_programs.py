@@ -262,6 +262,32 @@ def columns_and_rows_of_float32(m, o):
         o[3] += s
 
 
+def test_halves_in_tuples_views_and_closures():
+    source = """
+def kernel(x, o):
+    def blend(a, b, k=x[0]):
+        return a * k + b
+
+    t = (gpu.{0}(x[0]), gpu.{0}(0.1))
+    for i, v in enumerate(x[::-1]):
+        t = (t[1], blend(*t))
+        a, b = t
+        o[i, 0] = a
+        o[i, 1] = b if b < 100 else -a
+        o[i, 2] = max(a, b, v) // gpu.{0}(0.3)
+        o[i, 3] = (a, b) < (b, a)
+        o[i, 4] = a % gpu.{0}(1) + b ** 2 - round(v, 1)
+    w = o[:, 1]
+    w[1:] = w[:-1]
+    w += t[0]
+"""
+    x = np.array([1.5, -0.75, 3.25, 0.1, 20.0])
+    for half in ("float16", "bfloat16"):
+        for options in ({}, {"fma": False}, {"check": True}, {"opt_level": 0}):
+            first = kit.agree(source.format(half), (x, out(5, 5, dtype=np.float64)), **options)
+            assert np.isfinite(first[1]).all()
+
+
 def test_a_tree_sum_of_many_threads():
     def kernel(x, o):
         i, n = gpu.grid(1), gpu.gridsize(1)
