@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from gpu._python import operations
-from gpu._python.rewrite import number_in
+from gpu._python.rewrite import COMPARE_TO_BOOL, number_in
 from gpu._python.scalars import Scalar, literal
 
 TYPE_CHECKING = False
@@ -93,7 +93,6 @@ LEAVE_NOTHING = ("POP_", "STORE_", "DELETE_", "JUMP", "RETURN_", "END_", "RAISE_
                  "NOP", "RESUME", "CACHE", "PRECALL", "KW_NAMES", "MAKE_CELL", "COPY_FREE_VARS",
                  "NOT_TAKEN", "EXTENDED_ARG", "SET_UPDATE", "DICT_", "LIST_APPEND")  # fmt: skip
 HOST_BOOLS = ("UNARY_NOT", "IS_OP", "CONTAINS_OP", "TO_BOOL")
-COMPARE_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on
 ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 OPERATORS = {
     getattr(operator, prefix + name): symbol

@@ -6,6 +6,7 @@ Offsets, lines and names stay: debuggers see the function as it was written.
 from __future__ import annotations
 
 import dis
+import sys
 from types import CodeType
 
 from gpu._python import operations
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from gpu._python.analysis import Facts
 
 LOAD_CONST = dis.opmap["LOAD_CONST"]
+GET_LEN, COMPARE_OP = dis.opmap["GET_LEN"], dis.opmap["COMPARE_OP"]
 UNARY_NOT = dis.opmap["UNARY_NOT"]
 ASSIGN_GLOBALS = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
 LOAD_SMALL_INT = dis.opmap.get("LOAD_SMALL_INT")  # from 3.14 on
 LOAD_COMMON_CONSTANT = dis.opmap.get("LOAD_COMMON_CONSTANT")
 COMMON: list[Any] = getattr(dis, "_common_constants", [])  # True, False and -1 among them from 3.15
+COMPARE_TO_BOOL = 16  # a bit of the argument of COMPARE_OP, from 3.13 on
 VARARGS, VARKEYWORDS = 4, 8  # of co_flags
 
 
@@ -72,6 +75,21 @@ def inverted(data: bytes, offsets: set[int]) -> bytes:
     return bytes(new)
 
 
+def lengths(data: bytes) -> bytes:
+    """The comparison that follows the length of a match statement's subject gives a host's bool.
+
+    From 3.13 on a branch takes nothing else; CPython knows that ints compare to one.
+    """
+    new = bytearray(data)
+    after = False
+    for i in range(0, len(new), 2):
+        after = after or new[i] == GET_LEN
+        if after and new[i] == COMPARE_OP:
+            new[i + 1] |= COMPARE_TO_BOOL
+            after = False
+    return bytes(new)
+
+
 def zeroed(code: CodeType, variables: set[int]) -> int:
     """How many variables become parameters, whose default is 0; they come behind the others.
 
@@ -89,4 +107,6 @@ def rewrite(code: CodeType, facts: Facts, inner: Callable[[CodeType], CodeType])
         raise operations.error("UnsupportedError", message)
     consts = [constant(value, inner) for value in code.co_consts]
     data = inverted(numbers(code, consts), facts.inversions)
+    if sys.version_info >= (3, 13):
+        data = lengths(data)
     return code.replace(co_consts=tuple(consts), co_code=data)
