@@ -41,16 +41,52 @@ def kernel(source: str, name: str = "kernel", names: dict | None = None, **optio
     return gpu.jit(**options)(function(source, name, **(names or {})))
 
 
-def launch(kernel: Any, n: int, *args: Any) -> None:
-    """At least n threads in blocks of 64, and the end of them."""
-    kernel[max(1, (n + 63) // 64), 64](*args)
-    gpu.synchronize()
+def launch(kernel: Any, n: int, *args: Any, **options: Any) -> None:
+    """At least n threads in blocks of 64, and the end of them; `run` has the options."""
+    run(kernel, max(1, (n + 63) // 64), 64, args, **options)
 
 
-def single(kernel: Any, *args: Any) -> None:
+def single(kernel: Any, *args: Any, **options: Any) -> None:
     """One thread, and its end."""
-    kernel[1, 1](*args)
+    run(kernel, 1, 1, args, **options)
+
+
+def run(
+    kernel: Any,
+    grid: int,
+    block: int,
+    args: tuple,
+    *,
+    ulps: float = 0,
+    of: str = "",
+    reference: bool = True,
+) -> None:
+    """A launch. The python device must leave the same arrays, if they can be copied for it.
+
+    ulps       what floats may differ by, in units of the last place; 0: bit for bit
+    of         the type whose last places count, where an array's own is wider
+    reference  False where the python device differs by its limits (the test says which)
+    """
+    compared = reference and comparing and grid * block <= REFERENCE_THREADS and is_comparable(args)
+    before = copied(args) if compared else ()
+    kernel[grid, block](*args)
     gpu.synchronize()
+    if compared and gpu.device().kind != "python":
+        _run_python(kernel, grid, block, before, {})
+        compare(arrays_of(args), arrays_of(before), ulps, of)
+
+
+comparing = True  # False in a test that the python device's limits fail
+REFERENCE_THREADS = 1024  # more would take long
+
+
+def is_comparable(args: tuple) -> bool:
+    """Whether copies do as well: host arrays that do not overlap, no arrays of devices."""
+    arrays = arrays_of(args)
+    if any(np.may_share_memory(a, b) for i, a in enumerate(arrays) for b in arrays[:i]):
+        return False
+    host = (np.ndarray, np.generic, int, float, tuple, str, type(None))
+    return all(isinstance(x, host) or callable(x) for x in args)
 
 
 def same_float(a: float, b: float) -> bool:
@@ -131,7 +167,9 @@ def _run_python(kernel: Any, grid: Any, block: Any, args: tuple, options: dict) 
     _python.run(kernel.py_func, grid, block, args, check=check, fma=fma, single=single)
 
 
-def differences(got: np.ndarray, expected: np.ndarray, ulps: float) -> list[tuple[int, ...]]:
+def differences(
+    got: np.ndarray, expected: np.ndarray, ulps: float, of: str = ""
+) -> list[tuple[int, ...]]:
     """Indices of elements that are not equal bit for bit; NaNs are, whatever their bits."""
     if got.dtype.name == "bool":
         return [tuple(map(int, i)) for i in np.argwhere(got != expected)]
@@ -140,7 +178,7 @@ def differences(got: np.ndarray, expected: np.ndarray, ulps: float) -> list[tupl
     a, b = got.astype(np.float64), expected.astype(np.float64)
     same = (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
     if ulps:
-        kind = np.float32 if got.dtype.name == "bfloat16" else got.dtype
+        kind = np.float32 if got.dtype.name == "bfloat16" else np.dtype(of or got.dtype)
         with np.errstate(all="ignore"):
             unit = np.abs(np.spacing(expected.astype(kind))).astype(np.float64)
             unit *= 2.0**16 if got.dtype.name == "bfloat16" else 1
@@ -176,15 +214,21 @@ def agree(
         return arrays_of(on_device)
     _run_python(kernel, grid, block, on_python, options)
     results = arrays_of(on_device)
-    for k, (got, expected) in enumerate(zip(results, arrays_of(on_python))):
-        places = differences(got, expected, ulps)
+    compare(results, arrays_of(on_python), ulps)
+    return results
+
+
+def compare(
+    results: list[np.ndarray], expectations: list[np.ndarray], ulps: float, of: str = ""
+) -> None:
+    for k, (got, expected) in enumerate(zip(results, expectations)):
+        places = differences(got, expected, ulps, of)
         if places:
             at = places[0]
             raise AssertionError(
                 f"array {k} at {at}: {got[at]!r}, the python device has {expected[at]!r} "
                 f"({len(places)} of {got.size} elements differ)"
             )
-    return results
 
 
 def builtin_class(error: BaseException) -> type:

@@ -53,7 +53,7 @@ def skip_zero_sign(name):
     return name in ("maximum", "minimum", "fmax", "fmin", "clip", "clip_low")
 
 
-def run(expression, kinds, result):
+def run(expression, kinds, result, ulps=0):
     """The kernel's results for all combinations of values of the kinds, and the arrays of arguments."""
     with np.errstate(all="ignore"):
         grids = np.meshgrid(*(elements(k) for k in kinds), indexing="ij")
@@ -67,7 +67,7 @@ def run(expression, kinds, result):
         f"    if i < out.size:\n{reads}        out[i] = {expression}\n"
     )
     out = np.zeros(arrays[0].size, result)
-    kit.launch(kit.kernel(source), out.size, *arrays, out)
+    kit.launch(kit.kernel(source), out.size, *arrays, out, ulps=ulps)
     return out, arrays
 
 
@@ -80,7 +80,8 @@ def compare(name, kinds, expression=None, function=None):
             samples = [s if s.dtype.kind == "f" else s.astype("float64") for s in samples]
         grids = np.meshgrid(*samples, indexing="ij")
         expected = function(*(g.ravel() for g in grids))
-    out, arrays = run(expression or f"np.{name}({', '.join(names)})", kinds, expected.dtype)
+    text = expression or f"np.{name}({', '.join(names)})"
+    out, arrays = run(text, kinds, expected.dtype, ulps_of(name))
     kind = expected.dtype.name
     for got, want, *args in zip(out.tolist(), expected.tolist(), *arrays, strict=True):
         what = f"np.{name}({', '.join(map(repr, args))}) of {kinds}: {got!r}, NumPy {want!r}"
