@@ -93,8 +93,12 @@ function_defaults(struct fe_reader *reader, PyObject *defaults, PyObject *kwdefa
         return;
     ir_const *list = SP_NEW_N(reader->arena, ir_const, code->n_kwonly);
     for (uint32_t i = 0; i < code->n_kwonly; i++) {
-        PyObject *value = PyDict_GetItemString(kwdefaults, code->locals[code->n_args + i].name);
+        PyObject *name = PyUnicode_InternFromString(code->locals[code->n_args + i].name);
+        PyObject *value = name ? PyDict_GetItemWithError(kwdefaults, name) : NULL;
         PyErr_Clear();
+        if (name)
+            py_guard_add(reader, PY_GUARD_DICT, kwdefaults, name, value);
+        Py_XDECREF(name);
         list[i] = value ? py_const(reader, value) : 0;
     }
     out->kwdefaults = list;

@@ -34,6 +34,7 @@ enum py_guard_kind {
     PY_GUARD_CELL,    /* content of a cell */
     PY_GUARD_TYPE,    /* name in the type's method resolution order */
     PY_GUARD_GETATTR, /* container.name through C code alone */
+    PY_GUARD_LEN,     /* number of entries of a dict */
     PY_GUARD_CODE, /* __code__, __defaults__, __kwdefaults__ of a function, None if it has none */
     PY_GUARD_DEFAULTS,
     PY_GUARD_KWDEFAULTS,

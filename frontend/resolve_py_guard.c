@@ -55,6 +55,7 @@ guard_look(struct fe_interp *interp, const struct py_guard *guard)
     case PY_GUARD_TYPE:
         value = Py_XNewRef(py_type_lookup(interp, guard->container, guard->name));
         break;
+    case PY_GUARD_LEN: value = PyLong_FromSsize_t(PyDict_Size(guard->container)); break;
     case PY_GUARD_GETATTR:
     case PY_GUARD_CODE:
     case PY_GUARD_DEFAULTS:

@@ -3,7 +3,7 @@
  *
  * A method of an object and a functools.partial are PARTIAL: what is called, and the arguments that come
  * first. Methods and partials cannot be changed, but for the dict of a partial's keywords, whose entries
- * are guarded. A class is known by its object; its defaults are those of the __new__ that
+ * and their number are guarded. A class is known by its object; its defaults are those of the __new__ that
  * collections.namedtuple made, guarded like any function's. Nothing here runs code of the program's. */
 #include "frontend/resolve_py.h"
 
@@ -63,7 +63,7 @@ made_take_parts(struct fe_interp *interp, PyObject *object, struct made_parts *p
            PyTuple_Size(parts->args) + PyDict_Size(parts->keywords) < PY_CONST_MAX_ELEMS;
 }
 
-/* Its dict of keywords can be changed: every one of them is guarded. */
+/* Its dict of keywords can be changed: every one of them is guarded, and how many they are. */
 bool
 py_partial(struct fe_reader *reader, PyObject *object, int depth, ir_const *out)
 {
@@ -88,6 +88,9 @@ py_partial(struct fe_reader *reader, PyObject *object, int depth, ir_const *out)
             elems[n++] = py_const_at(reader, value, depth + 1);
             py_guard_add(reader, PY_GUARD_DICT, parts.keywords, key, value);
         }
+        PyObject *len = PyLong_FromSsize_t(PyDict_Size(parts.keywords));
+        py_guard_add(reader, PY_GUARD_LEN, parts.keywords, NULL, len);
+        Py_XDECREF(len);
         *out = n == 1 ? elems[0]
                       : made_call(reader, n, elems,
                                   n_names ? ir_const_tuple(reader->module, n_names, names) : 0);

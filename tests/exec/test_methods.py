@@ -216,6 +216,47 @@ def test_a_changed_keyword_of_a_partial_counts():
         assert out[0] == p(2)
 
 
+def test_keywords_that_a_partial_gets_or_loses_count():
+    def plain(a, b=0, *, c=1):
+        return a * 100 + b * 10 + c
+
+    out = np.zeros(1)
+    for first in ({}, {"c": 5}):
+        p = functools.partial(plain, 1, **first)
+        kernel = kit.kernel("def kernel(out):\n    out[0] = p(2)\n", names={"p": p})
+        for change in ({}, {"c": 7}, {"c": 7}, {}, {"c": 8}):
+            kit.single(kernel, out)
+            assert out[0] == p(2)
+            p.keywords.clear()
+            p.keywords.update(change)
+            kit.single(kernel, out)
+            assert out[0] == p(2)
+        p.keywords["d"] = 1
+        with pytest.raises(gpu.Error):
+            kit.single(kernel, out)
+
+
+def test_a_changed_default_of_a_keyword_counts():
+    def plain(a, *, c=1, d=2):
+        return a * 100 + c * 10 + d
+
+    out = np.zeros(1)
+    kernel = kit.kernel("def kernel(out):\n    out[0] = f(2)\n", names={"f": plain})
+    for name, value in (("c", 1), ("c", 3), ("d", 4), ("c", 5)):
+        plain.__kwdefaults__[name] = value
+        kit.single(kernel, out)
+        assert out[0] == plain(2)
+
+    def own(out, *, k=1):
+        out[0] = k
+
+    kernel = gpu.jit(own)
+    for k in (1, 2, 3):
+        own.__kwdefaults__["k"] = k
+        kit.single(kernel, out)
+        assert out[0] == k
+
+
 # --- NamedTuples ----------------------------------------------------------------------------------
 
 
