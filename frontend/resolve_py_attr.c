@@ -76,13 +76,28 @@ struct attr {
     PyObject *value; /* out: a new reference */
 };
 
+/* With the name that may be meant: of the object's own attributes. */
 static bool
 attr_missing(struct attr *a)
 {
-    return sp_diag_set(
-        a->diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
-        sp_arena_printf(a->reader->arena, "'%s'", py_type_name(a->reader->arena, a->object)),
-        a->text);
+    const char *type = py_type_name(a->reader->arena, a->object);
+    sp_diag_set(a->diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
+                sp_arena_printf(a->reader->arena, "'%s'", type), a->text);
+    struct ir_suggest suggest;
+    ir_suggest_init(&suggest, a->text);
+    PyObject *dict = py_instance_dict(a->object);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    while (dict && PyDict_Next(dict, &at, &key, &value)) {
+        const char *text = py_text(a->reader->arena, key);
+        if (text)
+            ir_suggest_try(&suggest, text);
+    }
+    Py_XDECREF(dict);
+    PyErr_Clear();
+    return suggest.best[0]
+               ? sp_diag_hint(a->diag, "did you mean %s?", suggest.best)
+               : sp_diag_hint(a->diag, "set it before the kernel is launched, or pass its value");
 }
 
 static bool
@@ -323,7 +338,7 @@ attr_of_namespace(struct fe_reader *reader, const char *path, const char *name,
     else
         sp_diag_set(diag, SP_E_UNKNOWN_ATTRIBUTE, NULL,
                     sp_arena_printf(reader->arena, "'%s'", path), name);
-    char hint[200];
+    char hint[IR_SUGGEST_HINT];
     return ir_suggest_name(path, name, hint, sizeof hint) ? sp_diag_hint(diag, "%s", hint) : false;
 }
 

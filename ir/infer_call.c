@@ -371,8 +371,10 @@ infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
     }
     if (!ir_type_is_scalar(a.type)) {
         INFER_FAIL(in, instance, ref, ARGUMENT_TYPE, "1", name, infer_text(in, a.type));
-        return ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY
-                   ? INFER_HINT(in, "cast an element: %s(x[i])", name)
+        enum ir_kind kind = ir_type_info(in->module, a.type)->kind;
+        return kind == IR_KIND_ARRAY ? INFER_HINT(in, "cast an element: %s(x[i])", name)
+               : kind == IR_KIND_TUPLE
+                   ? INFER_HINT(in, "cast one of its elements: %s(t[0])", name)
                    : INFER_HINT(in,
                                 "a number is needed; there are math.nan and math.inf, and texts "
                                 "become numbers on the host");
@@ -394,10 +396,15 @@ call_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
                           "reversed round sum tuple zip");
     }
     INFER_FAIL(in, instance, ref, NOT_CALLABLE, infer_text(in, type));
-    return ir_type_is_scalar(type)
-               ? INFER_HINT(in, "it is a number: leave the () away, or rename the variable if it "
-                                "hides a function")
-               : false;
+    enum ir_kind kind = ir_type_info(in->module, type)->kind;
+    if (ir_type_is_scalar(type))
+        return INFER_HINT(in, "it is a number: leave the () away, or rename the variable if it "
+                              "hides a function");
+    if (kind == IR_KIND_TUPLE || kind == IR_KIND_ARRAY || kind == IR_KIND_RANGE)
+        return INFER_HINT(in, "its elements are read with []: t[i] rather than t(i)");
+    if (object && object->kind == IR_C_NAMESPACE)
+        return INFER_HINT(in, "call one of its functions: %s.name(...)", object->str);
+    return INFER_HINT(in, "a kernel calls functions, number types and classes of tuples");
 }
 
 /* An object whose class has a __call__ written in Python. */

@@ -6,6 +6,21 @@
 
 #include <string.h>
 
+const char *
+infer_number_hint(struct infer *in, ir_type type)
+{
+    const struct ir_const_info *object = infer_object(in, type);
+    switch (ir_type_info(in->module, type)->kind) {
+    case IR_KIND_ARRAY: return "give an element: x[i]";
+    case IR_KIND_TUPLE: return "give one of its elements: t[0], or write a loop: for v in t";
+    case IR_KIND_RANGE: return "give one of its numbers, or write a loop: for i in r";
+    default: break;
+    }
+    return object && object->kind == IR_C_STR
+               ? "a number is needed; texts become numbers on the host"
+               : NULL;
+}
+
 bool
 infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instead)
 {
@@ -14,9 +29,8 @@ infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instead)
     CALL_ERROR(call, ARGUMENT_TYPE, which, call->name, infer_text(call->in, type));
     if (instead)
         return CALL_HINT(call, "%s", instead);
-    return ir_type_info(call->in->module, type)->kind == IR_KIND_ARRAY
-               ? CALL_HINT(call, "give an element: x[i]")
-               : false;
+    const char *hint = infer_number_hint(call->in, type);
+    return hint ? CALL_HINT(call, "%s", hint) : false;
 }
 
 bool

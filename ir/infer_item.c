@@ -123,6 +123,43 @@ item_host_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_co
     return false;
 }
 
+/* The field that may be meant, or all of them. */
+static bool
+item_field_hint(struct infer *in, ir_const class, const char *name)
+{
+    const struct ir_const_info *info = ir_const_info(in->module, class);
+    struct ir_suggest suggest;
+    ir_suggest_init(&suggest, name);
+    for (uint32_t i = 1; i < info->len; i++)
+        ir_suggest_try(&suggest, infer_name(in, info->elems[i]));
+    if (suggest.best[0])
+        return INFER_HINT(in, "did you mean %s?", suggest.best);
+    struct sp_str text;
+    sp_str_init(&text);
+    for (uint32_t i = 1; i < info->len && i <= 12; i++)
+        sp_str_printf(&text, " %s", infer_name(in, info->elems[i]));
+    if (text.len)
+        INFER_HINT(in, "its fields are%s%s", text.data, info->len > 13 ? " ..." : "");
+    sp_str_finish(&text);
+    return false;
+}
+
+/* For an attribute of a plain tuple: it has none. */
+static bool
+item_tuple_hint(struct infer *in, const char *name)
+{
+    static const char *const lists[] = {"append", "extend", "insert", "remove",
+                                        "pop",    "sort",   "clear",  "reverse"};
+    if (!strcmp(name, "index") || !strcmp(name, "count"))
+        return INFER_HINT(in, "write a loop over its elements: for v in t");
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (!strcmp(name, lists[i]))
+            return INFER_HINT(in, "a tuple cannot be changed: make a new one, t + (v,), or use an "
+                                  "array");
+    return INFER_HINT(in,
+                      "the elements of a tuple are t[0], t[1] and so on; a NamedTuple has names");
+}
+
 /* What the class of a NamedTuple has beside its fields. */
 static bool
 item_method(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type,
@@ -134,13 +171,8 @@ item_method(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type 
         return true;
     if (answer->answer || answer->diag.code != SP_E_UNKNOWN_ATTRIBUTE)
         return item_host_attr(in, instance, ref, class, name, out);
-    const struct ir_const_info *info = ir_const_info(in->module, class);
-    struct ir_suggest suggest;
-    ir_suggest_init(&suggest, name);
-    for (uint32_t i = 1; i < info->len; i++)
-        ir_suggest_try(&suggest, infer_name(in, info->elems[i]));
     INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, type), name);
-    return suggest.best[0] ? INFER_HINT(in, "did you mean %s?", suggest.best) : false;
+    return item_field_hint(in, class, name);
 }
 
 /* An attribute of "gpu", "gpu.threadIdx", "math" that arrived as a value. */
@@ -157,7 +189,7 @@ item_namespace_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, 
     }
     if (strcmp(path, "numpy") == 0) /* its other names are constants of the host */
         return item_host_attr(in, instance, ref, object, name, out);
-    char hint[200];
+    char hint[IR_SUGGEST_HINT];
     INFER_FAIL(in, instance, ref, UNKNOWN_ATTRIBUTE, path, name);
     return ir_suggest_name(path, name, hint, sizeof hint) ? INFER_HINT(in, "%s", hint) : false;
 }
@@ -171,7 +203,8 @@ item_range_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     while (k < 3 && strcmp(names[k], name) != 0)
         k++;
     if (k == 3)
-        return INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, "range", name);
+        return INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, "range", name) ||
+               INFER_HINT(in, "a range has start, stop and step; len(r) is its length");
     *out = infer_typed(IR_T_INT);
     if (range.constant)
         out->constant = ir_const_info(in->module, range.constant)->elems[k];
@@ -213,9 +246,20 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_RANGE)
         return item_range_attr(in, instance, ref, a, name, out);
     INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);
+    if (ir_type_info(in->module, a.type)->kind == IR_KIND_TUPLE)
+        return class ? item_field_hint(in, class, name) : item_tuple_hint(in, name);
     return object && object->kind == IR_C_STR
                ? INFER_HINT(in, "a kernel computes with numbers: make texts on the host")
                : false;
+}
+
+static bool
+item_index_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, int64_t index,
+                uint32_t n)
+{
+    INFER_FAIL(in, instance, ref, TUPLE_INDEX, (long long)index, (int)n);
+    return n ? INFER_HINT(in, "its indices are 0 to %u, or -%u to -1 from the end", n - 1, n)
+             : INFER_HINT(in, "it is empty: it has nothing to read");
 }
 
 /* Index `index` of a tuple; a mixed tuple wants a constant one. */
@@ -239,7 +283,7 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
         int64_t given = huge ? INT64_MAX : constant->i;
         int64_t k = given < 0 ? given + info.n_elems : given;
         if (k < 0 || k >= info.n_elems)
-            return INFER_FAIL(in, instance, ref, TUPLE_INDEX, (long long)given, (int)info.n_elems);
+            return item_index_fail(in, instance, ref, given, info.n_elems);
         *out = infer_part(in, instance, ir_operand(instance, ref, 0), (uint32_t)k);
         return true;
     }
@@ -250,7 +294,7 @@ item_of_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
         same &= info.elems[i] == info.elems[0];
     }
     if (info.n_elems == 0)
-        return INFER_FAIL(in, instance, ref, TUPLE_INDEX, 0LL, 0);
+        return item_index_fail(in, instance, ref, 0, 0);
     if (!same && infer_demand(in, instance, ir_operand(instance, ref, 1)))
         return in->reporting ? INFER_FAIL(in, instance, ref, NEEDS_CONSTANT, "this index") : true;
     if (!infer_known(joined)) {

@@ -209,8 +209,11 @@ rule_un(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_ce
             out->constant = ir_const_bool(in->module, !truth);
         return true;
     }
-    if (!ir_type_is_scalar(a.type))
-        return INFER_FAIL(in, instance, ref, BAD_OPERAND, ir_unop_text(op), infer_text(in, a.type));
+    if (!ir_type_is_scalar(a.type)) {
+        const char *hint = infer_number_hint(in, a.type);
+        INFER_FAIL(in, instance, ref, BAD_OPERAND, ir_unop_text(op), infer_text(in, a.type));
+        return hint ? INFER_HINT(in, "%s", hint) : false;
+    }
     enum ir_lowering lowering;
     out->type = ir_un_type(op, a.type, &lowering);
     if (out->type == IR_T_NONE)

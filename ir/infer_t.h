@@ -181,6 +181,8 @@ struct intrin_call {
 bool infer_fail_mixed(struct intrin_call *call, ir_type a, ir_type b);
 bool infer_fail_mixed_args(struct intrin_call *call);
 /* `instead` may be NULL: an array's element is meant. */
+/* What to give instead of a value of `type` where a number is needed, or NULL. */
+const char *infer_number_hint(struct infer *in, ir_type type);
 bool infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instead);
 /* Whether the argument is a constant; false also while it may become one. */
 bool infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool *wait_out);

@@ -172,6 +172,7 @@ enum ir_intrin ir_intrin_by_path(const char *path);
 bool ir_intrin_is_prefix(const char *path);
 /* The candidate that differs from a name in the fewest letters. */
 #define IR_SUGGEST_LEN 24 /* longer names are never close */
+#define IR_SUGGEST_HINT 600
 struct ir_suggest {
     const char *name;
     char best[IR_SUGGEST_LEN + 1]; /* "": none is near */

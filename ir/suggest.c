@@ -12,7 +12,7 @@
 #include "ir/ir.h"
 
 #define SUGGEST_LEN IR_SUGGEST_LEN
-#define SUGGEST_LIST 12
+#define SUGGEST_LIST 64
 
 static unsigned
 suggest_distance(const char *a, const char *b)
@@ -69,6 +69,26 @@ ir_suggest_try(struct ir_suggest *s, const char *candidate)
     memcpy(s->best, candidate, strlen(candidate) + 1);
 }
 
+/* Names of gpu and math that kernels have not. */
+static const char *
+suggest_other(const char *space, const char *name)
+{
+    static const char *const others[][3] = {
+        {"gpu", "void", "it stands for \"no result\" in signatures, on the host"},
+        {"math", "comb", "write a loop that multiplies and divides"},
+        {"math", "perm", "write a loop that multiplies"},
+        {"math", "factorial", "write a loop that multiplies, or math.gamma(n + 1)"},
+        {"math", "prod", "write a loop that multiplies"},
+        {"math", "fsum", "write a loop that adds, or sum(...)"},
+        {"math", "sumprod", "write a loop that adds products"},
+        {"math", "dist", "write math.hypot of the differences"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(others[i][0], space) && !strcmp(others[i][1], name))
+            return others[i][2];
+    return NULL;
+}
+
 /* Names that NumPy has and kernels have not. */
 static const char *
 suggest_numpy(const char *name)
@@ -120,7 +140,7 @@ ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
          scalar++)
         ir_suggest_try(&s, ir_scalar_row(scalar)->name);
     bool is_numpy = strcmp(space, "numpy") == 0;
-    const char *instead = is_numpy ? suggest_numpy(name) : NULL;
+    const char *instead = is_numpy ? suggest_numpy(name) : suggest_other(space, name);
     if (instead)
         snprintf(out, out_B, "%s", instead);
     else if (s.best[0])
@@ -129,5 +149,5 @@ ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
         snprintf(out, out_B,
                  "kernels have NumPy's number types, its constants and its functions of single "
                  "numbers, such as numpy.sqrt");
-    return s.best[0] || is_numpy || (n && n <= SUGGEST_LIST);
+    return instead || s.best[0] || is_numpy || (n && n <= SUGGEST_LIST);
 }

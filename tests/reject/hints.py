@@ -3,6 +3,7 @@
 import enum
 import math
 import random
+from collections import namedtuple
 
 import gpu
 import numpy as np
@@ -24,11 +25,125 @@ class Config:
 
 
 config = Config()
+config.settings = 1
+Pair = namedtuple("Pair", ["first", "second"])
 
 
 # kernel(float32[:])
 def misspelt(x):
     x[gpu.gird(1)] = 0.0  # error: UNKNOWN_ATTRIBUTE did you mean gpu.grid?
+
+
+# kernel(float32[:])
+def unlike_any_of_math(x):
+    x[0] = math.foo(x[0])  # error: UNKNOWN_ATTRIBUTE in kernels math has acos acosh asin
+
+
+# kernel(float32[:])
+def of_math_but_not_here(x):
+    x[0] = math.perm(5)  # error: NYI_CONSTRUCT write a loop that multiplies
+
+
+# kernel(float32[:])
+def no_result(x):
+    x[0] = gpu.void(1)  # error: NYI_CONSTRUCT it stands for "no result" in signatures
+
+
+# kernel(float32[:])
+def not_of_the_object(x):
+    x[0] = config.first  # error: UNKNOWN_ATTRIBUTE set it before the kernel is launched
+
+
+# kernel(float32[:])
+def nearly_of_the_object(x):
+    x[0] = config.setings  # error: UNKNOWN_ATTRIBUTE did you mean settings?
+
+
+# kernel(float32[:])
+def attribute_of_a_tuple(x):
+    t = (1, 2)
+    x[0] = t.first  # error: NO_ATTRIBUTE the elements of a tuple are t[0], t[1] and so on
+
+
+# kernel(float32[:])
+def append_to_a_tuple(x):
+    t = (1, 2)
+    t.append(3)  # error: NO_ATTRIBUTE a tuple cannot be changed: make a new one
+
+
+# kernel(float32[:])
+def index_of_a_tuple(x):
+    t = (1, 2)
+    x[0] = t.index(2)  # error: NO_ATTRIBUTE write a loop over its elements
+
+
+# kernel(float32[:])
+def not_a_field(x):
+    x[0] = Pair(1, 2).third  # error: NO_ATTRIBUTE its fields are first second
+
+
+# kernel(float32[:])
+def call_of_a_tuple(x):
+    t = (1, 2)
+    x[0] = t(0)  # error: NOT_CALLABLE its elements are read with []
+
+
+# kernel(float32[:])
+def call_of_an_array(x):
+    x[0] = x(0)  # error: NOT_CALLABLE its elements are read with []
+
+
+# kernel(float32[:])
+def call_of_a_module(x):
+    x[0] = math(1.0)  # error: NOT_CALLABLE call one of its functions: math.name(...)
+
+
+# kernel(float32[:])
+def call_of_a_text(x):
+    t = "text"
+    x[0] = t()  # error: NOT_CALLABLE a kernel calls functions, number types
+
+
+# kernel(float32[:])
+def absolute_tuple(x):
+    t = (1, 2)
+    x[0] = abs(t)  # error: ARGUMENT_TYPE give one of its elements: t[0]
+
+
+# kernel(float32[:])
+def negative_tuple(x):
+    t = (1, 2)
+    t = -t  # error: BAD_OPERAND give one of its elements: t[0]
+
+
+# kernel(float32[:])
+def cast_of_a_tuple(x):
+    t = (1, 2)
+    x[0] = int(t)  # error: ARGUMENT_TYPE cast one of its elements: int(t[0])
+
+
+# kernel(float32[:])
+def beyond_a_tuple(x):
+    t = (1, 2)
+    x[0] = t[2]  # error: TUPLE_INDEX its indices are 0 to 1, or -2 to -1 from the end
+
+
+# kernel(float32[:])
+def before_a_tuple(x):
+    t = (1, 2)
+    x[0] = t[-3]  # error: TUPLE_INDEX its indices are 0 to 1
+
+
+# kernel(float32[:])
+def of_an_empty_tuple(x):
+    t = ()
+    x[0] = t[0]  # error: TUPLE_INDEX it is empty
+
+
+# kernel(float32[:])
+def attribute_of_a_range(x):
+    r = range(3)
+    x[0] = r.size  # error: NO_ATTRIBUTE a range has start, stop and step
 
 
 # kernel(float32[:])
