@@ -9,6 +9,19 @@
 
 #define BIND_NONE INT32_MIN
 
+/* The names of the parameters that can be given by position. */
+static void
+bind_hint_names(const struct ir_func *func, uint32_t n, struct sp_diag *diag)
+{
+    struct sp_str names;
+    sp_str_init(&names);
+    for (uint32_t i = 0; i < n && i < 20; i++)
+        sp_str_printf(&names, "%s%s", i ? ", " : "", func->params[i].name);
+    if (n)
+        sp_diag_hint(diag, "its parameters are %s%s", names.data, n > 20 ? ", ..." : "");
+    sp_str_finish(&names);
+}
+
 static bool
 bind_fail_count(struct pm_kernel *kernel, const struct pm_reading *reading, Py_ssize_t n_args)
 {
@@ -23,7 +36,11 @@ bind_fail_count(struct pm_kernel *kernel, const struct pm_reading *reading, Py_s
         PyOS_snprintf(takes, sizeof takes, "%u to %u arguments", n_least, n_most);
     else
         PyOS_snprintf(takes, sizeof takes, "%u argument%s", n_most, n_most == 1 ? "" : "s");
-    return pm_fail(kernel->state, CALL_COUNT, kernel->name_utf8, takes, (int)n_args);
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    (void)sp_diag_set(&diag, SP_E_CALL_COUNT, NULL, kernel->name_utf8, takes, (int)n_args);
+    bind_hint_names(func, n_most, &diag);
+    return pm_raise(kernel->state, &diag);
 }
 
 static bool

@@ -34,16 +34,17 @@ config_number(struct pm_kernel *kernel, const char *what, PyObject *value, int64
     int overflow = 0;
     PyObject *index = NULL;
     if (!PyLong_Check(value) && !(index = PyNumber_Index(value)))
-        return config_fail_type(kernel, what, value);
+        return PyErr_ExceptionMatches(PyExc_TypeError) ? config_fail_type(kernel, what, value)
+                                                       : false;
     *out = PyLong_AsLongLongAndOverflow(index ? index : value, &overflow);
     Py_XDECREF(index);
     char message[200];
     if (overflow || *out < 1) {
-        PyOS_snprintf(message, sizeof message, "a dimension of the %s is %s, it must be at least 1",
-                      what,
-                      overflow    ? "beyond 64 bits"
-                      : *out == 0 ? "0"
-                                  : "negative");
+        bool negative = overflow ? overflow < 0 : *out < 0;
+        PyOS_snprintf(message, sizeof message, "a dimension of the %s is %s", what,
+                      negative   ? "negative, it must be at least 1"
+                      : overflow ? "beyond 64 bits, devices allow up to 2**31 - 1"
+                                 : "0, it must be at least 1");
         return config_fail(kernel, message);
     }
     return true;
@@ -79,6 +80,19 @@ config_size(struct pm_kernel *kernel, const char *what, PyObject *value, int64_t
     return true;
 }
 
+static bool
+config_fail_shared(struct pm_kernel *kernel, PyObject *value)
+{
+    char message[160];
+    PyObject *name = PyType_GetName(Py_TYPE(value));
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    PyErr_Clear();
+    PyOS_snprintf(message, sizeof message, "shared_bytes must be an int of 0 or more, not %.60s",
+                  text ? text : "?");
+    Py_XDECREF(name);
+    return config_fail(kernel, message);
+}
+
 bool
 pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out,
                 PyObject **stream_out)
@@ -106,10 +120,16 @@ pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out
             *stream_out = stream;
     }
     if (n == 4) {
-        out->shared_B = PyNumber_AsSsize_t(PyTuple_GetItem(index, 3), PyExc_OverflowError);
+        PyObject *shared = PyTuple_GetItem(index, 3);
+        out->shared_B = PyNumber_AsSsize_t(shared, NULL); /* beyond its range: the nearest */
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError))
+            return false;
         if (PyErr_Occurred() || out->shared_B < 0) {
+            bool number = !PyErr_Occurred();
             PyErr_Clear();
-            return config_fail(kernel, "shared_bytes must be an int of 0 or more");
+            return number ? config_fail(kernel,
+                                        "shared_bytes is negative, it must be an int of 0 or more")
+                          : config_fail_shared(kernel, shared);
         }
     }
     return true;

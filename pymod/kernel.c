@@ -224,27 +224,47 @@ kernel_subscript(PyObject *self, PyObject *index)
     return pm_launcher_get((struct pm_kernel *)self, index);
 }
 
+static bool
+kernel_take_count(struct pm_kernel *self, const char *what, PyObject *value, int64_t *out)
+{
+    *out = PyNumber_AsSsize_t(value, NULL); /* beyond its range: the nearest */
+    if (!PyErr_Occurred())
+        return true;
+    if (!PyErr_ExceptionMatches(PyExc_TypeError))
+        return false;
+    PyErr_Clear();
+    PyObject *name = PyType_GetName(Py_TYPE(value));
+    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
+    PyErr_Clear();
+    char message[160];
+    PyOS_snprintf(message, sizeof message, "%s of forall must be an int, not %.60s", what,
+                  text ? text : "?");
+    Py_XDECREF(name);
+    return pm_fail(self->state, BAD_CONFIGURATION, message);
+}
+
 /* forall(n, block=256): a launcher with at least n threads along x. */
 static PyObject *
 kernel_forall(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"n", "block", "stream", NULL};
     struct pm_kernel *self = (struct pm_kernel *)object;
-    long long n;
-    int block = 256;
-    PyObject *stream = Py_None;
+    PyObject *count, *block = NULL, *stream = Py_None;
+    int64_t n, n_block = 256;
     struct pm_config config;
     memset(&config, 0, sizeof config);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "L|iO:forall", names, &n, &block, &stream) ||
-        !pm_stream_parse(self->state, stream, &config.stream))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:forall", names, &count, &block, &stream) ||
+        !pm_stream_parse(self->state, stream, &config.stream) ||
+        !kernel_take_count(self, "n", count, &n) ||
+        (block && !kernel_take_count(self, "block", block, &n_block)))
         return NULL;
-    if (n < 0 || block < 1)
+    if (n < 0 || n_block < 1)
         return pm_fail(self->state, BAD_CONFIGURATION,
                        "forall needs a number of threads of 0 or more and a block of 1 or more");
     for (int i = 0; i < 3; i++)
         config.grid[i] = config.block[i] = 1;
-    config.grid[0] = n ? (n - 1) / block + 1 : 1;
-    config.block[0] = block;
+    config.grid[0] = n ? (n - 1) / n_block + 1 : 1;
+    config.block[0] = n_block;
     config.n_grid = config.n_block = 1;
     return pm_launcher_from_config(self, &config,
                                    PyLong_Check(stream) || stream == Py_None ? NULL : stream);

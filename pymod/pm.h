@@ -78,7 +78,7 @@ void *pm_raise(struct pm_state *state, struct sp_diag *diag);
 /* The exception of the program's own that a kernel raised (raised.c): a new reference, or NULL with
  * the exception that making it gave. */
 PyObject *pm_raised_make(struct pm_state *state, const struct sp_raised *raised);
-/* pm_fail(state, code, values...) raises a row of errors.def; pm_fail_hint adds what to write. */
+/* pm_fail(state, code, values...) raises a row of errors.def. */
 #define pm_fail(state, code, ...)                                                                  \
     __extension__({                                                                                \
         struct sp_diag pm_diag;                                                                    \

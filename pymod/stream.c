@@ -95,8 +95,13 @@ pm_stream_parse(struct pm_state *state, PyObject *object, rt_stream *stream_out)
         return true;
     }
     if (PyLong_Check(object) && !PyBool_Check(object)) {
-        *stream_out = (rt_stream)PyLong_AsUnsignedLongLongMask(object);
-        return true;
+        *stream_out = (rt_stream)PyLong_AsUnsignedLongLong(object);
+        if (!PyErr_Occurred())
+            return true;
+        PyErr_Clear();
+        return pm_fail(state, BAD_CONFIGURATION,
+                       "the stream must be made by gpu.stream(), 0 or a handle, not an int that is "
+                       "negative or beyond 64 bits");
     }
     if (stream_by_protocol(object, stream_out) ||
         stream_by_attribute(object, "cuda_stream", stream_out) ||

@@ -109,7 +109,23 @@ def test_forall(device):
         (1, "the block is missing"),
         ((1, 2, 0, 0, 0), "too many values"),
         ((1, 1, "stream"), "not 'str'"),
-        ((1, 1, 0, -1), "shared_bytes"),
+        ((1, 1, 0, -1), "shared_bytes is negative"),
+        ((1, 1, 0, 1.5), "shared_bytes must be an int of 0 or more, not float"),
+        ((1, 1, 0, None), "shared_bytes must be an int of 0 or more, not NoneType"),
+        ((1, 2**63), "block is beyond 64 bits, devices allow up to 2**31 - 1"),
+        ((-(2**70), 1), "grid is negative"),
+        (((1, 0), 1), "grid is 0"),
+        ((1, (4, -1, 1)), "block is negative"),
+        ((None, 1), "the grid must be an int or a tuple of 1 to 3 ints, not NoneType"),
+        ((1, None), "the block must be an int or a tuple of 1 to 3 ints, not NoneType"),
+        ((np.array([1, 2]), 1), "the grid must be an int or a tuple of 1 to 3 ints, not ndarray"),
+        (((1, (2, 3)), 1), "the grid must be an int or a tuple of 1 to 3 ints, not tuple"),
+        ((..., 1), "not ellipsis"),
+        ((1, {1}), "the block must be an int or a tuple of 1 to 3 ints, not set"),
+        ((), "the block is missing: write store[grid, block]"),
+        ((1, 1, -1), "the stream must be made by gpu.stream(), 0 or a handle"),
+        ((1, 1, 2**64), "the stream must be made by gpu.stream(), 0 or a handle"),
+        ((1, 1, 1.5), "not 'float'"),
     ],
 )
 def test_bad_configurations(configuration, text):
@@ -118,6 +134,43 @@ def test_bad_configurations(configuration, text):
     assert text in str(caught.value)
     assert caught.value.code == "BAD_CONFIGURATION"
     assert isinstance(caught.value, ValueError)
+
+
+class Failing:
+    def __index__(self):
+        raise RuntimeError("its own")
+
+
+def test_errors_of_the_program_come_through():
+    for configuration in ((Failing(), 1), (1, (1, Failing())), (1, 1, 0, Failing())):
+        with pytest.raises(RuntimeError, match="its own"):
+            store[configuration]
+    with pytest.raises(RuntimeError, match="its own"):
+        store.forall(Failing())
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "text"),
+    [
+        ((-1,), {}, "forall needs a number of threads of 0 or more"),
+        ((1.5,), {}, "n of forall must be an int, not float"),
+        (("3",), {}, "n of forall must be an int, not str"),
+        ((3,), {"block": 0}, "a block of 1 or more"),
+        ((3,), {"block": 2.0}, "block of forall must be an int, not float"),
+        ((3,), {"stream": "s"}, "not 'str'"),
+    ],
+)
+def test_bad_forall(args, kwargs, text):
+    with pytest.raises(gpu.LaunchError, match="bad launch") as caught:
+        store.forall(*args, **kwargs)
+    assert text in str(caught.value)
+
+
+def test_wrong_counts_name_the_parameters(device):
+    for args in ((), (1, 2), (1, 2, 3, 4, 5)):
+        with pytest.raises(gpu.ArgumentTypeError) as caught:
+            saxpy[1, 1](*args)
+        assert caught.value.hint == "its parameters are n, a, x, y"
 
 
 def test_limits_have_their_numbers(device):

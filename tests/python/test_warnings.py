@@ -231,6 +231,24 @@ def test_a_filter_that_raises():
     assert x[0] == 1
 
 
+def test_a_filter_that_raises_keeps_nothing():
+    kernel, x = gpu.jit(doubled), np.zeros(2, "float32")
+    before = sys.getrefcount(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(50):
+            with pytest.raises(gpu.PerformanceWarning):
+                kernel[1, 1](x)
+    assert sys.getrefcount(x) == before and sys.getrefcount(kernel) == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(3):
+            kernel[1, 1](x)
+            gpu.synchronize()
+    assert sys.getrefcount(x) == before and sys.getrefcount(kernel) == 2
+    assert x.tolist() == [1, 0]
+
+
 def test_a_warning_that_launches():
     """What shows a warning is Python code, which may use the kernel that is warned of."""
     kernel = gpu.jit(doubled)
