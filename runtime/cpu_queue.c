@@ -118,14 +118,11 @@ queue_finish_head(struct cpu_queue *queue)
     queue->head = job->next;
     if (!queue->head)
         queue->tail = NULL;
-    if (queue->pending.code == SP_OK) {
-        const struct artifact *artifact = job->code->base.artifact;
-        if (__atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2)
-            sp_fault_explain(artifact, &job->fault, &queue->pending);
-        else if (queue_cancelled(job))
-            sp_diag_set(&queue->pending, SP_E_CANCELLED, NULL,
-                        artifact->name ? artifact->name : "?");
-    }
+    const struct artifact *artifact = job->code->base.artifact;
+    if (__atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2)
+        sp_fault_explain(artifact, &job->fault, &queue->pending);
+    else if (queue->pending.code == SP_OK && queue_cancelled(job))
+        sp_diag_set(&queue->pending, SP_E_CANCELLED, NULL, artifact->name ? artifact->name : "?");
     struct cpu_code *code = job->code;
     if (job->params_cap_B == QUEUE_PARAMS_B && queue->n_spare < QUEUE_MAX_SPARE) {
         job->next = queue->spare;

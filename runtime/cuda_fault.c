@@ -62,20 +62,37 @@ fault_release(struct cuda_faults *faults, uint32_t slot)
     rt_cuda_code_drop(code);
 }
 
+/* Of the launches that raised and are not reported the first; slots are used in a ring. */
+static bool
+fault_find_raised(const struct cuda_faults *faults, uint32_t *slot_out)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
+        const struct cuda_slot *slot = &faults->slots[i];
+        if (!slot->code || slot->reported ||
+            __atomic_load_n(&faults->host[i].state, __ATOMIC_ACQUIRE) != 2)
+            continue;
+        if (!found || slot->ticket < faults->slots[*slot_out].ticket)
+            *slot_out = i;
+        found = true;
+    }
+    return found;
+}
+
 /* With the lock held: what was waited for is freed; what raised is kept in `pending`. */
 static void
 fault_scan(struct cuda_faults *faults, const rt_stream *stream, uint64_t before)
 {
+    uint32_t first = 0;
+    while (fault_find_raised(faults, &first)) {
+        faults->slots[first].reported = true;
+        sp_fault_explain(faults->slots[first].code->base.artifact, &faults->host[first],
+                         &faults->pending);
+    }
     for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
         struct cuda_slot *slot = &faults->slots[i];
         if (!slot->code)
             continue;
-        uint32_t state = __atomic_load_n(&faults->host[i].state, __ATOMIC_ACQUIRE);
-        if (state == 2 && !slot->reported) {
-            slot->reported = true;
-            if (faults->pending.code == SP_OK)
-                sp_fault_explain(slot->code->base.artifact, &faults->host[i], &faults->pending);
-        }
         if (slot->ticket <= before && (!stream || *stream == slot->stream))
             fault_release(faults, i);
     }

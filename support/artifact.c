@@ -94,6 +94,14 @@ fault_class_name(const char *recipe, int *len_out)
     return name;
 }
 
+#define FAULT_MAX_NOTES 6
+
+static bool
+fault_is_at(const struct sp_src *a, const struct sp_src *b)
+{
+    return a->file && b->file && !strcmp(a->file, b->file) && a->line == b->line;
+}
+
 static void
 fault_set_text(struct sp_diag *diag, const struct sp_fault_site *site, const struct sp_fault *fault)
 {
@@ -111,6 +119,26 @@ fault_set_text(struct sp_diag *diag, const struct sp_fault_site *site, const str
     sp_str_finish(&text);
 }
 
+/* Another launch that raised before the host asked: one line, for a place that is not named yet. */
+static void
+fault_explain_later(const struct artifact *artifact, const struct sp_fault_site *site,
+                    struct sp_diag *diag)
+{
+    bool known = fault_is_at(&diag->where, &site->where) || diag->n_notes >= FAULT_MAX_NOTES;
+    for (uint32_t i = 0; i < diag->n_notes && !known; i++)
+        known = fault_is_at(&diag->notes[i].where, &site->where);
+    if (known)
+        return;
+    int len = 0;
+    const char *name = sp_error_name(site->code);
+    if (site->code == SP_E_RAISED)
+        name = fault_class_name(site->name, &len);
+    else
+        len = (int)strlen(name);
+    sp_diag_note(diag, &site->where, "a later launch, of kernel '%s', raised %.*s:",
+                 artifact->name ? artifact->name : "?", len, name);
+}
+
 void
 sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
                  struct sp_diag *diag)
@@ -121,6 +149,10 @@ sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
         return;
     }
     const struct sp_fault_site *site = &artifact->sites[fault->site];
+    if (diag->code != SP_OK) {
+        fault_explain_later(artifact, site, diag);
+        return;
+    }
     if (site->code == SP_E_OUT_OF_BOUNDS) {
         struct sp_str shape;
         sp_str_init(&shape);

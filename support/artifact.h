@@ -104,7 +104,8 @@ struct artifact *sp_artifact_share(struct artifact *artifact);
 /* Gives up one share; the last frees the artifact and everything it owns. NULL is allowed. */
 void sp_artifact_destroy(struct artifact *artifact);
 
-/* The exception that a filled-in fault stands for: message with index, shape, place, block and thread. */
+/* The exception that a filled-in fault stands for: message with index, shape, place, block and thread.
+ * In a diagnostic that is set already, a note that names the kernel and the place. */
 void sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
                       struct sp_diag *diag);
 
