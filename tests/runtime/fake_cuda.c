@@ -255,7 +255,7 @@ fake_raise(void)
     fault->site = (uint32_t)fake.fault_site;
     fault->block[0] = 3;
     fault->thread[0] = 5;
-    fault->values[0] = 11;
+    fault->values[0] = 11 + fake.fault_more;
     fault->values[2] = 1;
     fault->values[3] = 10;
     __atomic_store_n(&fault->state, 2, __ATOMIC_RELEASE);

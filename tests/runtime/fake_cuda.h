@@ -10,6 +10,7 @@ struct fake_cuda {
     const char *error_log;
     int n_queries_busy; /* cuStreamQuery says "not ready" so many times */
     int fault_site;     /* -1, or the site that each launch raises at */
+    int fault_more;     /* the index at fault is 11 and this */
 
     /* records */
     int n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;

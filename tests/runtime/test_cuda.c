@@ -487,6 +487,27 @@ test_faults_fill_up(void **state)
     rt_code_unload(code);
 }
 
+/* Slots are used in a ring: the first launch that raises may have the last of them. */
+static void
+test_faults_in_order(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, true);
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x22};
+    uint64_t params[3] = {0};
+    for (int i = 0; i < CUDA_N_SLOTS - 1; i++)
+        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_true(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
+    f->fake->fault_site = 0;
+    for (f->fake->fault_more = 0; f->fake->fault_more < 3; f->fake->fault_more++)
+        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_false(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
+    assert_int_equal(f->diag.n_notes, 1); /* the others are of the same place */
+    expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
+    assert_true(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
+    rt_code_unload(code);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -511,6 +532,7 @@ main(int argc, char **argv)
         WITH_DEVICE(test_faults),
         WITH_DEVICE(test_faults_of_later_launches),
         WITH_DEVICE(test_faults_fill_up),
+        WITH_DEVICE(test_faults_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
