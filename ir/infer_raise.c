@@ -7,6 +7,8 @@
  * the `throw`, would know only messages that are written in the raise statement itself. */
 #include "ir/infer_t.h"
 
+#include <string.h>
+
 /* Whether the host can be told a value of this type. */
 static bool
 raise_is_carried(const struct infer *in, ir_type type)
@@ -52,7 +54,11 @@ raise_recipe(struct infer *in, struct ir_instance *instance, ir_ref ref, uint32_
     for (uint32_t i = 0; i < n; i++)
         if (!raise_is_carried(in, elems[i])) {
             INFER_FAIL(in, instance, ref, NOT_CARRIED, infer_text(in, elems[i]));
-            return INFER_HINT(in, "give numbers, texts, None, or tuples of these");
+            const struct ir_const_info *object = infer_object(in, elems[i]);
+            bool text = object && object->kind == IR_C_HOST && object->type_name &&
+                        !strcmp(object->type_name, "str");
+            return text ? INFER_HINT(in, "a text of lone surrogates has no UTF-8: leave them out")
+                        : INFER_HINT(in, "give numbers, texts, None, or tuples of these");
         }
     *out = infer_typed(ir_type_intern(
         in->module, &(struct ir_type_info){

@@ -147,6 +147,11 @@ def attribute_of_a_range(x):
 
 
 # kernel(float32[:])
+def text_without_utf8(x):
+    raise ValueError("\udc80")  # error: NOT_CARRIED a text of lone surrogates has no UTF-8
+
+
+# kernel(float32[:])
 def misspelt_type(x):
     x[0] = gpu.flaot32(2)  # error: UNKNOWN_ATTRIBUTE did you mean gpu.float32?
 
