@@ -125,47 +125,6 @@ _Static_assert(IR_INTRIN_CTAID_X == IR_INTRIN_TID_X + 3 &&
                    IR_INTRIN_NCTAID_X == IR_INTRIN_TID_X + 9,
                "the indices stand in this order in intrin.def");
 
-static LLVMValueRef
-nvptx_libdevice(struct cg_emit *e, const char *name, LLVMTypeRef fn_type)
-{
-    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
-    return fn ? fn : LLVMAddFunction(e->module, name, fn_type);
-}
-
-/* libdevice's hypot of doubles overflows beside the largest double, where the result is finite: large
- * operands are scaled, exactly, down and the result up. */
-static LLVMValueRef
-nvptx_hypot(struct cg_emit *e, LLVMTypeRef fn_type)
-{
-    static const char name[] = "gpujit.hypot";
-    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
-    if (fn)
-        return fn;
-    fn = LLVMAddFunction(e->module, name, fn_type);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    cg_emit_fn_attribute(e, fn, "alwaysinline", 0);
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(e->context);
-    LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(e->context, fn, ""));
-    LLVMTypeRef f64 = e->types[IR_T_F64];
-    LLVMValueRef args[2] = {LLVMGetParam(fn, 0), LLVMGetParam(fn, 1)}, large[2];
-    LLVMValueRef one = LLVMConstReal(f64, 1), limit = LLVMConstReal(f64, 0x1p1000);
-    for (int i = 0; i < 2; i++) {
-        LLVMValueRef minus = LLVMConstReal(f64, -0x1p1000);
-        large[i] = LLVMBuildOr(b, LLVMBuildFCmp(b, LLVMRealOGT, args[i], limit, ""),
-                               LLVMBuildFCmp(b, LLVMRealOLT, args[i], minus, ""), "");
-    }
-    LLVMValueRef scales = LLVMBuildOr(b, large[0], large[1], "");
-    LLVMValueRef down = LLVMBuildSelect(b, scales, LLVMConstReal(f64, 0x1p-512), one, "");
-    LLVMValueRef up = LLVMBuildSelect(b, scales, LLVMConstReal(f64, 0x1p512), one, "");
-    for (int i = 0; i < 2; i++)
-        args[i] = LLVMBuildFMul(b, args[i], down, "");
-    LLVMValueRef inner = nvptx_libdevice(e, "__nv_hypot", fn_type);
-    LLVMValueRef scaled = LLVMBuildCall2(b, fn_type, inner, args, 2, "");
-    LLVMBuildRet(b, LLVMBuildFMul(b, scaled, up, ""));
-    LLVMDisposeBuilder(b);
-    return fn;
-}
-
 static bool
 nvptx_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type,
                 LLVMTypeRef fn_type, LLVMValueRef *out)
@@ -174,10 +133,8 @@ nvptx_emit_math(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type
     snprintf(name, sizeof name, "%s%s", row->nv, type == IR_T_F32 ? "f" : "");
     if (!e->libdevice_user)
         e->libdevice_user = row->path;
-    LLVMTypeRef f64 = e->types[IR_T_F64];
-    bool is_hypot = strcmp(name, "__nv_hypot") == 0 &&
-                    fn_type == LLVMFunctionType(f64, (LLVMTypeRef[]){f64, f64}, 2, false);
-    *out = is_hypot ? nvptx_hypot(e, fn_type) : nvptx_libdevice(e, name, fn_type);
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+    *out = fn ? fn : LLVMAddFunction(e->module, name, fn_type);
     return true;
 }
 

@@ -235,44 +235,6 @@ infer_phi(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
             infer_rise(in, out, instance->cells[ir_operand(instance, ref, i)]);
 }
 
-/* Whether the value is read only where it meets others again. */
-static bool
-infer_only_meets(const struct ir_instance *instance, ir_ref ref)
-{
-    const struct ir_flow *flow = instance->flow;
-    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1]; i++) {
-        uint16_t op = ir_insn(instance->func, flow->users[i])->op;
-        if (op != IR_PHI && op != IR_RET)
-            return false;
-    }
-    return true;
-}
-
-/* What goes from one meeting to the next converts once, to the last one's type: a phi that only meets
- * others takes the type of those meetings. How many phis such a way has is the bytecode's choice. */
-static void
-infer_lift(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type)
-{
-    struct ir_cell *cell = &instance->cells[ref];
-    uint8_t kind = ir_type_info(in->module, cell->type)->kind;
-    bool number = ir_type_is_scalar(cell->type) || cell->type == IR_T_MIXED;
-    if (ir_insn(instance->func, ref)->op != IR_PHI || cell->type == type || !infer_known(type) ||
-        !(number || kind == IR_KIND_TUPLE) || (cell->constant && cell->type != IR_T_MIXED) ||
-        !infer_only_meets(instance, ref))
-        return;
-    if (infer_rise(in, cell, infer_typed(type)))
-        infer_queue_users(in, instance, ref);
-}
-
-static void
-infer_lift_operands(struct infer *in, struct ir_instance *instance, ir_ref phi)
-{
-    uint32_t block = ir_insn(instance->func, phi)->block;
-    for (uint32_t i = 0; i < ir_insn(instance->func, phi)->n_args; i++)
-        if (ir_edge_is_live(instance, block, i))
-            infer_lift(in, instance, ir_operand(instance, phi, i), instance->cells[phi].type);
-}
-
 /* A number that has no value on one way in reads 0 there, so it is no constant. */
 static bool
 infer_is_part_undefined(struct infer *in, const struct ir_instance *instance, ir_ref ref)
@@ -306,16 +268,8 @@ infer_branch(struct infer *in, struct ir_instance *instance, ir_ref ref)
 static void
 infer_return(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
-    ir_ref value = ir_operand(instance, ref, 0);
-    bool rose = infer_rise(in, &instance->result, instance->cells[value]);
-    infer_lift(in, instance, value, instance->result.type);
-    if (!rose)
+    if (!infer_rise(in, &instance->result, instance->cells[ir_operand(instance, ref, 0)]))
         return;
-    for (uint32_t b = 0; b < instance->func->blocks.len; b++) {
-        ir_ref end = ir_terminator(instance->func, b);
-        if (end && end != ref && ir_insn(instance->func, end)->op == IR_RET)
-            infer_queue(in, instance, end);
-    }
     for (uint32_t i = 0; i < instance->callers.len; i++)
         infer_queue(in, in->typed->instances.data[instance->callers.data[i].instance],
                     instance->callers.data[i].insn);
@@ -352,10 +306,7 @@ infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
     }
     if (insn->op == IR_TUPLE || insn->op == IR_LIST || insn->op == IR_VALUE)
         infer_queue_parts(in, instance, ref);
-    bool rose = infer_rise(in, &instance->cells[ref], cell);
-    if (insn->op == IR_PHI)
-        infer_lift_operands(in, instance, ref);
-    if (!rose)
+    if (!infer_rise(in, &instance->cells[ref], cell))
         return;
     infer_queue_users(in, instance, ref);
     if (insn->op == IR_PHI)
@@ -520,6 +471,7 @@ infer_run(struct infer *in)
     while (infer_ask_all(in) || infer_expand_all(in) || infer_unroll_all(in) || infer_settle(in) ||
            infer_drop_undefined(in));
     infer_end_mixed(in);
+    infer_lift(in);
     infer_fill_slots(in);
     in->reporting = true;
     infer_settle_last(in);
