@@ -305,10 +305,12 @@ def measure(job: tuple[str, str, list[np.ndarray], np.ndarray]) -> dict[str, Any
     with np.errstate(all="ignore"):
         edge = largest(kind) + ulp_of(np.array(largest(kind)), kind) / 2
         wants_infinity = np.abs(high) >= edge
-        beyond = np.copysign(largest(kind) + 2 * (edge - largest(kind)), got)
-        value = np.where(np.isinf(got) & np.isfinite(high) & ~wants_infinity, beyond, got)
         scale = np.where(np.abs(high) > 1e300, 0.5, 1.0)  # so that no difference overflows
-        error = np.abs((value * scale - high * scale) - low * scale) / (ulp_of(high, kind) * scale)
+        # An infinity for a finite result is the next number after the largest.
+        beyond = largest(kind) * scale + ulp_of(np.array(largest(kind)), kind) * scale
+        overflows = np.isinf(got) & np.isfinite(high) & ~wants_infinity
+        value = np.where(overflows, np.copysign(beyond, got), got * scale)
+        error = np.abs((value - high * scale) - low * scale) / (ulp_of(high, kind) * scale)
         error = np.where(wants_infinity, np.where(got == np.copysign(INF, high), 0, INF), error)
         error = np.where(np.isnan(high), np.where(np.isnan(got), 0, INF), error)
         error = np.where(np.isnan(error), INF, error)

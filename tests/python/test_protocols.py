@@ -122,7 +122,7 @@ def test_signatures_that_are_no_text():
         with pytest.raises(gpu.ArgumentTypeError, match="a signature is a text such as"):
             store.ptx(signature)
     for signature in (3, {}, [3]):
-        with pytest.raises(gpu.ArgumentError, match="must be a text or a list of texts"):
+        with pytest.raises(gpu.ArgumentError, match="is no type|must be a text"):
             gpu.jit(signature=signature)
 
 

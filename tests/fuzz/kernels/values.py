@@ -219,6 +219,8 @@ class Values:
         if isinstance(node.ops[0], ast.In | ast.NotIn):
             return "bool", self.contained(*parts[0], *parts[1], isinstance(node.ops[0], ast.In))
         if any(isinstance(kind, tuple) for kind, _ in parts):
+            if len(parts) != 2:
+                raise NoType("a chain of comparisons of tuples")
             (a, left), (b, right) = parts
             if not (isinstance(a, tuple) and isinstance(b, tuple)):
                 raise NoType("a tuple and a number")
