@@ -21,6 +21,10 @@
  *
  * in assembly, because the back end narrows a plain 32-bit subtraction again.
  *
+ * Absolute values of 32 bits. ptxas 13.0 takes abs.s32 to be not negative and turns an unsigned
+ * conversion behind it into a signed one: float(abs(-2**31)) gives -2147483648.0. It is written as a
+ * selection between the number and its negation, the latter in assembly.
+ *
  * Zeros of min and max. The back end turns
  *
  *     select (fcmp olt %x, 0.0), %x, 0.0
@@ -77,13 +81,29 @@ mend_narrow(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef value, LLVMV
     LLVMReplaceAllUsesWith(value, LLVMBuildTrunc(builder, wide, LLVMTypeOf(value), ""));
 }
 
+static void
+mend_abs(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef value)
+{
+    static const char text[] = "neg.s32 $0, $1;", constraints[] = "=r,r";
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
+    LLVMTypeRef type = LLVMFunctionType(i32, &i32, 1, false);
+    LLVMValueRef from = LLVMGetOperand(value, 0);
+    LLVMValueRef assembly =
+        LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, false,
+                         false, LLVMInlineAsmDialectATT, false);
+    LLVMPositionBuilderBefore(builder, value);
+    LLVMValueRef minus = LLVMBuildCall2(builder, type, assembly, &from, 1, "");
+    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, from, LLVMConstNull(i32), "");
+    LLVMReplaceAllUsesWith(value, LLVMBuildSelect(builder, negative, minus, from, ""));
+}
+
 static bool
-mend_is_abs(LLVMValueRef call)
+mend_is_abs(LLVMValueRef call, const char *wanted)
 {
     LLVMValueRef callee = LLVMGetCalledValue(call);
     size_t len;
     const char *name = LLVMIsAFunction(callee) ? LLVMGetValueName2(callee, &len) : "";
-    return strcmp(name, "llvm.abs.i16") == 0;
+    return strcmp(name, wanted) == 0;
 }
 
 static bool
@@ -166,8 +186,10 @@ mend_insn(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef insn)
             mend_narrow(e, builder, insn, LLVMGetOperand(insn, 1), "neg.s32 $0, $1;");
         break;
     case LLVMCall:
-        if (LLVMTypeOf(insn) == i16 && mend_is_abs(insn))
+        if (mend_is_abs(insn, "llvm.abs.i16"))
             mend_narrow(e, builder, insn, LLVMGetOperand(insn, 0), "abs.s32 $0, $1;");
+        else if (mend_is_abs(insn, "llvm.abs.i32"))
+            mend_abs(e, builder, insn);
         break;
     default: break;
     }

@@ -16,6 +16,8 @@
  * the native instructions for these sequences (tests/ptxas/test_half_ptx.py). */
 #include "ir/lower.h"
 
+#include <math.h>
+
 ir_ref
 lower_half_widen(struct lower *l, ir_ref a)
 {
@@ -69,10 +71,31 @@ half_sticky(struct lower *l, ir_ref v, bool is_signed)
     return lower_select(l, lower_icmp(l, IR_ICMP_ULT, shifted, end), v, folded);
 }
 
+/* To float16, whose range integers of more than 16 bits leave: beyond it the result is an infinity by
+ * selection, for LLVM takes an integer of few digits to be exact in float16 however large it is. */
+static ir_ref
+half_f16_of_int(struct lower *l, enum ir_op op, ir_ref a)
+{
+    ir_type type = lower_type_of(l, a);
+    bool is_signed = op == IR_SITOFP;
+    ir_ref zero = lower_int(l, type, 0), largest = lower_int(l, type, 65519);
+    ir_ref over = lower_icmp(l, is_signed ? IR_ICMP_SGT : IR_ICMP_UGT, a, largest), under = 0;
+    ir_ref inside = lower_select(l, over, zero, a);
+    if (is_signed) {
+        under = lower_icmp(l, IR_ICMP_SLT, a, lower_int(l, type, -65519));
+        inside = lower_select(l, under, zero, inside);
+    }
+    ir_ref r = lower_half_narrow(l, lower_cast(l, op, IR_T_F32, inside), IR_T_F16);
+    r = lower_select(l, over, lower_float(l, IR_T_F16, INFINITY), r);
+    return under ? lower_select(l, under, lower_float(l, IR_T_F16, -INFINITY), r) : r;
+}
+
 static ir_ref
 half_of_int(struct lower *l, enum ir_op op, ir_type to, ir_ref a)
 {
     unsigned bits = ir_machine_bits(lower_type_of(l, a));
+    if (to == IR_T_F16 && bits > 16)
+        return half_f16_of_int(l, op, a);
     ir_type wide = to == IR_T_F16 || bits < 32 ? IR_T_F32 : IR_T_F64;
     if (wide == IR_T_F64 && bits == 64)
         a = half_sticky(l, a, op == IR_SITOFP);

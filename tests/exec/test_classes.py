@@ -397,3 +397,28 @@ def test_float16_of_bfloat16():
     x = np.array([1e-4, 1e-30, 1e20, -65536, 3, 0, 1], ml_dtypes.bfloat16)
     z = np.full((6, 7), 0.125, "float16")
     kit.agree(source, (z, x, y, np.zeros((2, 7), "float16")), block=7)
+
+
+def test_integers_of_few_digits_beyond_float16():
+    """They are infinite, also where the compiler knows their digits and goes on in float32."""
+    source = """def kernel(y, o):
+    i = gpu.grid(1)
+    y[i] -= i << 31
+    o[0, i] = gpu.float16(i << 20) - gpu.float16(np.inf)
+    o[1, i] = gpu.float32(gpu.float16((i & 3) * 65536 - 65536))
+"""
+    kit.agree(source, (np.full(8, np.inf, "float16"), np.zeros((2, 8))), block=8)
+
+
+def test_absolute_values_that_are_converted():
+    """The smallest int32 is widened first: ptxas must not take it to be negative."""
+    source = """def kernel(x, o):
+    i = gpu.grid(1)
+    o[0, i] = gpu.float32(abs(x[i]))
+    o[1, i] = abs(x[i]) / 3
+    o[2, i] = gpu.float32(gpu.uint32(abs(gpu.int32(x[i]))))
+    o[3, i] = gpu.float64(gpu.uint32(abs(gpu.int32(x[i]))))
+"""
+    x = np.array([-(2**31), -5, 5, 2**31 - 1], "int32")
+    (_, got) = kit.agree(source, (x, np.zeros((4, 4))), block=4)
+    assert got[0].tolist() == got[2].tolist() == [2.0**31, 5.0, 5.0, 2.0**31]
