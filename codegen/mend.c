@@ -64,10 +64,9 @@ mend_shift(LLVMBuilderRef builder, LLVMValueRef shift)
     LLVMSetOperand(shift, 1, LLVMBuildAnd(builder, count, mask, ""));
 }
 
-/* Replaces a 16-bit `value` by what the instruction `text` makes of `from` in 32 bits. */
-static void
-mend_narrow(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef value, LLVMValueRef from,
-            const char *text)
+/* What the instruction `text` of PTX makes of a 32-bit number; LLVM cannot look inside. */
+static LLVMValueRef
+mend_assembly(struct cg_emit *e, LLVMBuilderRef builder, const char *text, LLVMValueRef operand)
 {
     static const char constraints[] = "=r,r";
     LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
@@ -75,25 +74,27 @@ mend_narrow(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef value, LLVMV
     LLVMValueRef assembly =
         LLVMGetInlineAsm(type, text, strlen(text), constraints, sizeof constraints - 1, false,
                          false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(builder, type, assembly, &operand, 1, "");
+}
+
+/* Replaces a 16-bit `value` by what the instruction `text` makes of `from` in 32 bits. */
+static void
+mend_narrow(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef value, LLVMValueRef from,
+            const char *text)
+{
     LLVMPositionBuilderBefore(builder, value);
-    LLVMValueRef wide = LLVMBuildSExt(builder, from, i32, "");
-    wide = LLVMBuildCall2(builder, type, assembly, &wide, 1, "");
+    LLVMValueRef wide = LLVMBuildSExt(builder, from, LLVMInt32TypeInContext(e->context), "");
+    wide = mend_assembly(e, builder, text, wide);
     LLVMReplaceAllUsesWith(value, LLVMBuildTrunc(builder, wide, LLVMTypeOf(value), ""));
 }
 
 static void
 mend_abs(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef value)
 {
-    static const char text[] = "neg.s32 $0, $1;", constraints[] = "=r,r";
-    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
-    LLVMTypeRef type = LLVMFunctionType(i32, &i32, 1, false);
-    LLVMValueRef from = LLVMGetOperand(value, 0);
-    LLVMValueRef assembly =
-        LLVMGetInlineAsm(type, text, sizeof text - 1, constraints, sizeof constraints - 1, false,
-                         false, LLVMInlineAsmDialectATT, false);
+    LLVMValueRef from = LLVMGetOperand(value, 0), zero = LLVMConstNull(LLVMTypeOf(from));
     LLVMPositionBuilderBefore(builder, value);
-    LLVMValueRef minus = LLVMBuildCall2(builder, type, assembly, &from, 1, "");
-    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, from, LLVMConstNull(i32), "");
+    LLVMValueRef minus = mend_assembly(e, builder, "neg.s32 $0, $1;", from);
+    LLVMValueRef negative = LLVMBuildICmp(builder, LLVMIntSLT, from, zero, "");
     LLVMReplaceAllUsesWith(value, LLVMBuildSelect(builder, negative, minus, from, ""));
 }
 

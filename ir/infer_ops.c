@@ -154,6 +154,24 @@ infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, 
                : false;
 }
 
+bool
+infer_bin_type(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type a, ir_type b,
+               ir_type *type_out)
+{
+    enum ir_binop op = ir_operation_imm(instance, ref) & ~IR_INPLACE;
+    int64_t exponent;
+    bool negative =
+        op == IR_BIN_POW &&
+        ir_program_int(in->module, instance->func, ir_operand(instance, ref, 1), &exponent) &&
+        exponent < 0;
+    enum ir_lowering lowering;
+    *type_out = ir_bin_type(op, a, b, negative, &lowering);
+    if (*type_out != IR_T_MIXED)
+        return true;
+    INFER_FAIL(in, instance, ref, MIXED_SIGNS, infer_text(in, a), infer_text(in, b));
+    return INFER_HINT(in, "cast one operand, for example gpu.int64(...) or gpu.uint64(...)");
+}
+
 static bool
 rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
@@ -170,17 +188,9 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
         return infer_rule_tuple_bin(in, instance, ref, out);
     if (!ir_type_is_scalar(a.type) || !ir_type_is_scalar(b.type))
         return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
-    int64_t exponent;
-    bool negative =
-        op == IR_BIN_POW &&
-        ir_program_int(in->module, instance->func, ir_operand(instance, ref, 1), &exponent) &&
-        exponent < 0;
-    enum ir_lowering lowering;
-    ir_type type = ir_bin_type(op, a.type, b.type, negative, &lowering);
-    if (type == IR_T_MIXED) {
-        INFER_FAIL(in, instance, ref, MIXED_SIGNS, infer_text(in, a.type), infer_text(in, b.type));
-        return INFER_HINT(in, "cast one operand, for example gpu.int64(...) or gpu.uint64(...)");
-    }
+    ir_type type;
+    if (!infer_bin_type(in, instance, ref, a.type, b.type, &type))
+        return false;
     if (type == IR_T_NONE)
         return infer_fail_operands(in, instance, ref, ir_binop_text(op), a.type, b.type);
     bool shift = op == IR_BIN_LSHIFT || op == IR_BIN_RSHIFT || op == IR_BIN_POW;

@@ -202,6 +202,10 @@ bool infer_rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, s
 bool infer_rule_in(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
 bool infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, const char *op,
                          ir_type a, ir_type b);
+/* The type of the operator `ref` on numbers of these types, IR_T_NONE where it is not defined; false:
+ * their signs do not meet. */
+bool infer_bin_type(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type a,
+                    ir_type b, ir_type *type_out);
 
 /* infer_tuple.c */
 bool infer_rule_tuple(struct infer *in, struct ir_instance *instance, ir_ref ref,

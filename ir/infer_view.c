@@ -230,17 +230,9 @@ infer_rule_inplace(struct infer *in, struct ir_instance *instance, ir_ref ref, i
         return INFER_FAIL(in, instance, ref, READ_ONLY, infer_text(in, array));
     ir_type element = ir_element_type(info.dtype);
     ir_type other = is_array ? ir_element_type(with.dtype) : value;
-    int64_t exponent;
-    bool negative =
-        op == IR_BIN_POW &&
-        ir_program_int(in->module, instance->func, ir_operand(instance, ref, 1), &exponent) &&
-        exponent < 0;
-    enum ir_lowering lowering;
-    ir_type type = ir_bin_type(op, element, other, negative, &lowering);
-    if (type == IR_T_MIXED) {
-        INFER_FAIL(in, instance, ref, MIXED_SIGNS, infer_text(in, element), infer_text(in, other));
-        return INFER_HINT(in, "cast one operand, for example gpu.int64(...) or gpu.uint64(...)");
-    }
+    ir_type type;
+    if (!infer_bin_type(in, instance, ref, element, other, &type))
+        return false;
     if (!ir_type_is_scalar(type))
         return INFER_FAIL(in, instance, ref, BAD_OPERANDS, ir_binop_text(op),
                           infer_text(in, element), infer_text(in, other));
