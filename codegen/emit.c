@@ -81,6 +81,8 @@ emit_declare(struct cg_emit *e, uint32_t index)
     out->fn = LLVMAddFunction(e->module, name, out->type);
     LLVMSetLinkage(out->fn, LLVMInternalLinkage);
     cg_emit_fn_attribute(e, out->fn, "nounwind", 0);
+    if (func->convergent)
+        cg_emit_fn_attribute(e, out->fn, "convergent", 0);
     if (e->options->ftz)
         cg_emit_fn_text(e, out->fn, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
 }

@@ -229,6 +229,29 @@ host_emit_poll(struct cg_emit *e)
     LLVMPositionBuilderAtEnd(e->builder, next);
 }
 
+/* Threads of a block share a processor, so their fence binds the compiler alone. */
+static bool
+host_emit_fence(struct cg_emit *e, enum ir_intrin id)
+{
+    LLVMBuildFence(e->builder, LLVMAtomicOrderingSequentiallyConsistent,
+                   id == IR_INTRIN_THREADFENCE_BLOCK, "");
+    return true;
+}
+
+static bool
+host_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out)
+{
+    (void)args, (void)out;
+    const struct ir_insn *insn = ir_insn(e->func, ref);
+    const struct ir_intrin_row *row = ir_intrin_row((enum ir_intrin)insn->imm);
+    switch ((enum ir_rule)row->rule) {
+    case IR_RULE_FENCE: return host_emit_fence(e, (enum ir_intrin)insn->imm);
+    default: break;
+    }
+    struct sp_src where = ir_insn_src(e->func, ref);
+    return sp_diag_set(e->diag, SP_E_TARGET_LACKS, &where, row->path, "a GPU", "host");
+}
+
 static LLVMValueRef
 host_emit_deep(struct cg_emit *e)
 {
@@ -251,5 +274,6 @@ const struct cg_target cg_host = {
     .emit_to_int = host_emit_to_int,
     .emit_raise = host_emit_raise,
     .emit_poll = host_emit_poll,
+    .emit_effect = host_emit_effect,
     .emit_deep = host_emit_deep,
 };

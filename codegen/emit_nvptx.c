@@ -83,6 +83,8 @@ nvptx_emit_entry(struct cg_emit *e, const char *symbol)
     body->type = type;
     LLVMSetFunctionCallConv(e->entry, 71); /* ptx_kernel */
     cg_emit_fn_attribute(e, e->entry, "nounwind", 0);
+    if (func->convergent)
+        cg_emit_fn_attribute(e, e->entry, "convergent", 0);
     if (e->options->ftz)
         cg_emit_fn_text(e, e->entry, "denormal-fp-math-f32", "preserve-sign,preserve-sign");
     nvptx_set_bounds(e, e->entry);
@@ -220,6 +222,24 @@ nvptx_emit_deep(struct cg_emit *e)
     return LLVMConstNull(e->types[IR_T_I1]);
 }
 
+/* The row's LLVM intrinsic of the operands; barriers are number 0 of their block's sixteen. */
+static bool
+nvptx_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out)
+{
+    const struct ir_insn *insn = ir_insn(e->func, ref);
+    const struct ir_intrin_row *row = ir_intrin_row((enum ir_intrin)insn->imm);
+    LLVMValueRef all[2] = {cg_emit_i32(e, 0)};
+    switch ((enum ir_rule)row->rule) {
+    case IR_RULE_BARRIER:
+        if (insn->n_args)
+            all[1] = args[0];
+        *out = cg_emit_intrinsic(e, row->nv, 0, NULL, 1 + insn->n_args, all);
+        return true;
+    case IR_RULE_FENCE: *out = cg_emit_intrinsic(e, row->nv, 0, NULL, 0, NULL); return true;
+    default: return cg_emit_bad(e, ref, "an effect that GPUs do not have");
+    }
+}
+
 const struct cg_target cg_nvptx = {
     .name = "nvptx",
     .spaces = {0, 1, 3, 5},
@@ -231,5 +251,6 @@ const struct cg_target cg_nvptx = {
     .emit_to_int = nvptx_emit_to_int,
     .emit_raise = nvptx_emit_raise,
     .emit_poll = nvptx_emit_poll,
+    .emit_effect = nvptx_emit_effect,
     .emit_deep = nvptx_emit_deep,
 };

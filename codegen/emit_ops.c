@@ -128,8 +128,8 @@ cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVM
 
 /* ---- Operations ---- */
 
-static bool
-ops_bad(struct cg_emit *e, ir_ref ref, const char *why)
+bool
+cg_emit_bad(struct cg_emit *e, ir_ref ref, const char *why)
 {
     struct sp_src where = ir_insn_src(e->func, ref);
     return sp_diag_set(e->diag, SP_E_IR_INVALID, &where, e->func->name, why);
@@ -250,12 +250,12 @@ ops_convert_sat(struct cg_emit *e, const char *name, ir_type to, LLVMValueRef *a
     return cg_emit_intrinsic(e, name, 2, types, 1, args);
 }
 
-static bool
-ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRef *args,
-           LLVMValueRef *out)
+bool
+cg_emit_check_row(struct cg_emit *e, ir_ref ref)
 {
+    const struct ir_insn *insn = ir_insn(e->func, ref);
     if (insn->imm == IR_INTRIN_NONE || insn->imm >= IR_N_INTRINS)
-        return ops_bad(e, ref, "an intrinsic with an unknown number");
+        return cg_emit_bad(e, ref, "an intrinsic with an unknown number");
     const struct ir_intrin_row *row = ir_intrin_row(insn->imm);
     if (e->arch.sm && row->sm > e->arch.sm) {
         struct sp_src where = ir_insn_src(e->func, ref);
@@ -266,6 +266,16 @@ ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueR
     }
     if (row->ptx > e->ptx)
         e->ptx = row->ptx;
+    return true;
+}
+
+static bool
+ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRef *args,
+           LLVMValueRef *out)
+{
+    if (!cg_emit_check_row(e, ref))
+        return false;
+    const struct ir_intrin_row *row = ir_intrin_row(insn->imm);
     if (row->rule == IR_RULE_SREG) {
         LLVMValueRef value = e->target->emit_sreg(e, insn->imm);
         *out = insn->type == IR_T_I64 ? LLVMBuildZExt(e->builder, value, e->types[IR_T_I64], "")
@@ -273,10 +283,10 @@ ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueR
         return true;
     }
     if (!*row->nv || !*row->host || (insn->type != IR_T_F32 && insn->type != IR_T_F64))
-        return ops_bad(e, ref, "an intrinsic that has no callee");
+        return cg_emit_bad(e, ref, "an intrinsic that has no callee");
     LLVMTypeRef types[4];
     if (insn->n_args > 4)
-        return ops_bad(e, ref, "an intrinsic with too many operands");
+        return cg_emit_bad(e, ref, "an intrinsic with too many operands");
     for (uint32_t i = 0; i < insn->n_args; i++)
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef fn_type = LLVMFunctionType(e->types[insn->type], types, insn->n_args, false);
@@ -287,7 +297,7 @@ ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueR
     if (is_first && e->libdevice_user)
         e->libdevice_src = ir_insn_src(e->func, ref);
     if (LLVMGlobalGetValueType(fn) != fn_type)
-        return ops_bad(e, ref, "one function with two types");
+        return cg_emit_bad(e, ref, "one function with two types");
     *out = LLVMBuildCall2(e->builder, fn_type, fn, args, insn->n_args, "");
     return true;
 }
@@ -317,11 +327,11 @@ static bool
 ops_call(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRef *args)
 {
     if (insn->imm == 0 || insn->imm >= e->core->funcs.len)
-        return ops_bad(e, ref, "a call of a function that cannot be called");
+        return cg_emit_bad(e, ref, "a call of a function that cannot be called");
     const struct ir_func *func = e->core->funcs.data[insn->imm];
     const struct cg_emit_func *callee = &e->funcs[insn->imm];
     if (func->n_params != insn->n_args)
-        return ops_bad(e, ref, "a call with the wrong number of operands");
+        return cg_emit_bad(e, ref, "a call with the wrong number of operands");
     LLVMValueRef *all = SP_NEW_N(e->arena, LLVMValueRef, callee->n_hidden + insn->n_args + 1);
     for (uint32_t i = 0; i < callee->n_hidden; i++)
         all[i] = e->hidden[i];
@@ -341,7 +351,7 @@ ops_result(struct cg_emit *e, ir_ref ref, ir_ref call, uint32_t i)
 {
     const struct ir_insn *insn = ir_insn(e->func, call);
     if (insn->op != IR_CALLF || i >= e->core->funcs.data[insn->imm]->n_results)
-        return ops_bad(e, ref, "a result that is not there");
+        return cg_emit_bad(e, ref, "a result that is not there");
     const struct cg_emit_func *callee = &e->funcs[insn->imm];
     e->values[ref] = ops_field(e, callee, e->calls[call], i + callee->returns_raised);
     return true;
@@ -352,7 +362,7 @@ ops_ret(struct cg_emit *e, ir_ref ref, uint32_t n, LLVMValueRef *args)
 {
     struct cg_emit_func *this = e->this;
     if (n != e->func->n_results)
-        return ops_bad(e, ref, "a return with the wrong number of values");
+        return cg_emit_bad(e, ref, "a return with the wrong number of values");
     LLVMValueRef ok = LLVMConstNull(e->types[IR_T_I1]);
     if (!this->n_fields) {
         ops_ret_void(e);
@@ -383,7 +393,7 @@ static bool
 ops_raise(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueRef *args)
 {
     if (insn->imm >= e->core->sites.len || insn->n_args > SP_FAULT_VALUES)
-        return ops_bad(e, ref, "a raise whose site or values are not there");
+        return cg_emit_bad(e, ref, "a raise whose site or values are not there");
     return e->target->emit_raise(e, insn->imm, insn->n_args, args);
 }
 
@@ -526,6 +536,8 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
     case IR_CALLF: return ops_call(e, ref, insn, args);
     case IR_RESULT: return ops_result(e, ref, ir_arg(e->func, ref, 0), insn->imm);
     case IR_INTRIN: return ops_intrin(e, ref, insn, args, &e->values[ref]);
+    case IR_EFFECT:
+        return cg_emit_check_row(e, ref) && e->target->emit_effect(e, ref, args, &e->values[ref]);
     case IR_POLL: e->target->emit_poll(e); return true;
     case IR_DEEP: e->values[ref] = e->target->emit_deep(e); return true;
     case IR_RAISE: return ops_raise(e, ref, insn, args);
@@ -536,5 +548,5 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
     default: break;
     }
     e->values[ref] = ops_simple(e, insn, from, args);
-    return e->values[ref] || ops_bad(e, ref, "an operation that no target has");
+    return e->values[ref] || cg_emit_bad(e, ref, "an operation that no target has");
 }

@@ -130,6 +130,8 @@ struct cg_target {
     /* Writes the fault and ends the thread or returns; the block is complete after it. */
     bool (*emit_raise)(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values);
     void (*emit_poll)(struct cg_emit *e);
+    /* An EFFECT whose row the target has; `*out` is its value (NULL and void: none). */
+    bool (*emit_effect)(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out);
     LLVMValueRef (*emit_deep)(struct cg_emit *e);
 };
 extern const struct cg_target cg_nvptx, cg_host;
@@ -139,6 +141,10 @@ SP_MUST_CHECK bool cg_emit(struct cg_emit *e);
 SP_MUST_CHECK bool cg_emit_insn(struct cg_emit *e, ir_ref ref);
 
 /* Helpers of both targets, emit_ops.c. */
+/* SP_E_IR_INVALID at the instruction. */
+bool cg_emit_bad(struct cg_emit *e, ir_ref ref, const char *why);
+/* Whether the target has the row of an INTRIN or EFFECT; notes the PTX version that it needs. */
+SP_MUST_CHECK bool cg_emit_check_row(struct cg_emit *e, ir_ref ref);
 LLVMValueRef cg_emit_i32(struct cg_emit *e, uint64_t value);
 LLVMValueRef cg_emit_i64(struct cg_emit *e, uint64_t value);
 /* A call of an LLVM intrinsic; `types` are those it is overloaded on. */

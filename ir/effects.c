@@ -1,10 +1,10 @@
-/* effects: which functions may end their thread with an error (struct ir_func, may_raise).
+/* effects: what functions may do beside computing (may_raise, may_wait, convergent of ir_func).
  *
- * Takes a CORE module; a function may raise if it has an instruction that does (RAISE, POLL) or
- * calls one that may. The calls are collected once and gone over until nothing changes, starting
- * from "none may", so recursion needs nothing more. A CALLF's own RAISES flag is the assumption
- * about callees before this analysis and not looked at. Recomputed after every pass that adds or
- * removes either. */
+ * Takes a CORE module. A function may raise if it has an instruction that does (RAISE, POLL) or calls
+ * one that may, and so for waiting for other threads and for being convergent. The calls are
+ * collected once and gone over until nothing changes, starting from "none may", so recursion needs
+ * nothing more. A CALLF's own flags are the assumption about callees before this analysis and not
+ * looked at. Recomputed after every pass that adds or removes such instructions. */
 #include "ir/pass.h"
 
 #include <assert.h>
@@ -13,6 +13,17 @@ struct call {
     struct ir_func *caller;
     const struct ir_func *callee;
 };
+
+static bool
+effects_add(struct ir_func *func, bool raises, bool waits, bool convergent)
+{
+    bool changed = (raises && !func->may_raise) || (waits && !func->may_wait) ||
+                   (convergent && !func->convergent);
+    func->may_raise |= raises;
+    func->may_wait |= waits;
+    func->convergent |= convergent;
+    return changed;
+}
 
 void
 ir_fill_effects(struct ir_module *module)
@@ -23,21 +34,24 @@ ir_fill_effects(struct ir_module *module)
     sp_arena_init(&arena);
     for (uint32_t f = module->funcs.len; f-- > 0;) { /* callees mostly come after their callers */
         struct ir_func *func = module->funcs.data[f];
-        func->may_raise = false;
+        func->may_raise = func->may_wait = func->convergent = false;
         for (uint32_t b = 0; b < func->blocks.len; b++)
             for (uint32_t i = 0; i < func->blocks.data[b].insns.len; i++) {
                 const struct ir_insn *insn = ir_insn(func, func->blocks.data[b].insns.data[i]);
+                uint8_t flags = ir_insn_flags(insn);
                 if (insn->op == IR_CALLF)
                     sp_vec_push(&arena, &calls, (struct call){func, module->funcs.data[insn->imm]});
-                else if (ir_insn_flags(insn) & IR_RAISES)
-                    func->may_raise = true;
+                else
+                    effects_add(func, flags & IR_RAISES, flags & IR_WAITS, flags & IR_CONVERGENT);
             }
     }
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t i = 0; i < calls.len; i++)
-            if (calls.data[i].callee->may_raise && !calls.data[i].caller->may_raise)
-                changed = calls.data[i].caller->may_raise = true;
+        for (uint32_t i = 0; i < calls.len; i++) {
+            const struct ir_func *callee = calls.data[i].callee;
+            changed |= effects_add(calls.data[i].caller, callee->may_raise, callee->may_wait,
+                                   callee->convergent);
+        }
     }
     sp_arena_finish(&arena);
 }

@@ -276,6 +276,19 @@ intrin_index(struct intrin_call *call, struct ir_cell *out)
     return true;
 }
 
+/* The block's barriers: of a predicate how many threads it is true for, whether for all, for any. */
+static bool
+intrin_barrier(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_numbers(call))
+        return false;
+    if (call->n)
+        *out = infer_typed(call->id == IR_INTRIN_SYNCTHREADS_COUNT ? IR_T_INT : IR_T_BOOL);
+    else
+        *out = infer_constant(call->in, ir_const_simple(call->in->module, IR_C_NONE, 0));
+    return true;
+}
+
 static bool
 intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
 {
@@ -311,6 +324,8 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_NP_BITS:
     case IR_RULE_NP_DTYPE: return infer_rule_numpy(call, out);
     case IR_RULE_METHOD: return infer_rule_method(call, out);
+    case IR_RULE_BARRIER:
+    case IR_RULE_FENCE: return intrin_barrier(call, out);
     default: return infer_rule_builtin(call, out);
     }
     return false;

@@ -96,6 +96,12 @@ struct ir_op_row {
     const char *meaning;
 };
 const struct ir_op_row *ir_op_row(enum ir_op op);
+/* Whether an operation may stand with a value and without: then its type is void. */
+static inline bool
+ir_op_may_be_void(enum ir_op op)
+{
+    return op == IR_CALLF || op == IR_EFFECT;
+}
 
 /* Python's binary operators in the order of CPython's BINARY_OP argument. */
 enum ir_binop {
@@ -138,7 +144,7 @@ enum ir_rule {
     IR_RULE_NP_FLOAT, IR_RULE_NP_POWER, IR_RULE_NP_FMOD, IR_RULE_NP_SAME, IR_RULE_NP_ROUND,
     IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS, IR_RULE_NP_DTYPE, IR_RULE_METHOD,
     IR_RULE_ENUMERATE, IR_RULE_ZIP, IR_RULE_REVERSED, IR_RULE_UNROLL, IR_RULE_TUPLE, IR_RULE_SUM,
-    IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_NONE
+    IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_BARRIER, IR_RULE_FENCE, IR_RULE_NONE
 };
 enum ir_intrin {
     IR_INTRIN_NONE,
@@ -327,7 +333,10 @@ struct ir_func {
     ir_type *results; /* CORE: machine types */
     uint32_t n_results;
     bool is_kernel; /* CORE: the entry */
-    bool may_raise; /* CORE: filled by ir_fill_effects: a RAISE or POLL here or in a callee */
+    /* CORE: filled by ir_fill_effects, of instructions here or in a callee */
+    bool may_raise;  /* RAISE or POLL */
+    bool may_wait;   /* for other threads */
+    bool convergent; /* what must not be moved into or out of conditions */
 
     SP_VEC(struct ir_insn) insns; /* [0] is IR_NOP */
     SP_VEC(ir_ref) operands;
@@ -560,6 +569,6 @@ bool ir_opt_inline(struct ir_module *module);   /* small or once-called function
 bool ir_opt_simplify(struct ir_module *module); /* folding, identities, trivial phis, dead branches */
 bool ir_opt_cse(struct ir_module *module);      /* common pure subexpressions over dominators */
 bool ir_opt_dce(struct ir_module *module);      /* instructions, blocks and functions without use */
-void ir_fill_effects(struct ir_module *module); /* may_raise of every function */
+void ir_fill_effects(struct ir_module *module); /* may_raise, may_wait, convergent of every function */
 
 #endif

@@ -109,6 +109,23 @@ lower_is_unreachable(const struct lower *l, ir_ref py)
     return false;
 }
 
+/* Whether a CALL does something beside its value: of a function, or of an intrinsic that is not
+ * pure. */
+static bool
+lower_has_effect(const struct lower *l, ir_ref py)
+{
+    if (l->inst->callees[py])
+        return true;
+    if (ir_operation(l->inst, py) != IR_CALL)
+        return false;
+    const struct ir_type_info *info = lower_info(l, l->inst->cells[ir_arg(l->from, py, 0)].type);
+    if (info->kind != IR_KIND_OBJECT)
+        return false;
+    const struct ir_const_info *callee = ir_const_info(l->py, info->object);
+    return callee->kind == IR_C_INTRIN &&
+           !(ir_intrin_row((enum ir_intrin)callee->u)->flags & IR_PURE);
+}
+
 void
 lower_insn(struct lower *l, ir_ref py)
 {
@@ -133,8 +150,7 @@ lower_insn(struct lower *l, ir_ref py)
         lower_cellset(l, py);
         return;
     }
-    bool called = l->inst->callees[py] != 0;
-    if ((cell.type == IR_T_NONE || cell.constant) && !called)
+    if ((cell.type == IR_T_NONE || cell.constant) && !lower_has_effect(l, py))
         return;
     struct lower_value value = lower_value_of(l, py);
     if (cell.type != IR_T_NONE)

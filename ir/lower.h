@@ -290,6 +290,9 @@ struct lower_value lower_builtin(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id);
 ir_ref lower_sreg(struct lower *l, enum ir_intrin id); /* i64 */
 struct lower_value lower_math(struct lower *l, ir_ref py, enum ir_intrin id);
+/* The intrinsic as an EFFECT of machine values; 0 for type void. */
+ir_ref lower_effect(struct lower *l, enum ir_intrin id, ir_type type, uint32_t n,
+                    const ir_ref *args);
 /* Operand k (0 and up) of a CALL. */
 static inline ir_ref
 lower_arg(const struct lower *l, ir_ref py, uint32_t k)

@@ -209,6 +209,30 @@ intrin_test(struct lower *l, ir_ref py, enum ir_intrin id)
     return lower_scalar(l, IR_T_BOOL, r);
 }
 
+/* ---- Barriers and fences ---- */
+
+/* An EFFECT: its value, or 0 for type void. */
+ir_ref
+lower_effect(struct lower *l, enum ir_intrin id, ir_type type, uint32_t n, const ir_ref *args)
+{
+    return lower_emit(l, IR_EFFECT, type, id, n, args);
+}
+
+static struct lower_value
+intrin_barrier(struct lower *l, ir_ref py, enum ir_intrin id)
+{
+    if (!lower_n_args(l, py)) {
+        lower_effect(l, id, IR_T_VOID, 0, NULL);
+        return lower_value_new(l, intrin_type(l, py), 0, NULL);
+    }
+    ir_ref predicate = lower_truth(l, lower_get(l, lower_arg(l, py, 0)));
+    if (id != IR_INTRIN_SYNCTHREADS_COUNT)
+        return lower_scalar(l, IR_T_BOOL, lower_effect(l, id, IR_T_I1, 1, &predicate));
+    ir_ref count = lower_effect(l, id, IR_T_I32, 1, &predicate);
+    count = lower_cast(l, IR_ZEXT, IR_T_I64, count);
+    return lower_scalar(l, IR_T_INT, count);
+}
+
 struct lower_value
 lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
 {
@@ -238,6 +262,8 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_NP_BOOL:
     case IR_RULE_NP_BITS: return lower_numpy(l, py, id);
     case IR_RULE_METHOD: return lower_method(l, py, id);
+    case IR_RULE_BARRIER:
+    case IR_RULE_FENCE: return intrin_barrier(l, py, id);
     case IR_RULE_SREG:
     case IR_RULE_NP_DTYPE:
     case IR_RULE_OPERATOR: break;

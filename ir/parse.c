@@ -129,13 +129,13 @@ parse_insn(struct ir_parse *p, struct parse_func *f, uint32_t block)
     const struct ir_op_row *row = ir_op_row(op);
     line.insn.op = (uint16_t)op;
     if (line.number ? row->result == IR_RESULT_NONE
-                    : row->result != IR_RESULT_NONE && op != IR_CALLF)
+                    : row->result != IR_RESULT_NONE && !ir_op_may_be_void(op))
         return ir_parse_fail(p, "'%s' %s a value", row->name,
                              line.number ? "does not make" : "makes");
     if (p->module->phase == IR_PHASE_CORE && line.number) {
         if (!ir_parse_machine(p, &line.insn.type))
             return false;
-    } else if (op == IR_CALLF) {
+    } else if (ir_op_may_be_void(op)) {
         line.insn.type = IR_T_VOID;
     }
     if (!ir_parse_imm(p, op, &line.insn.imm) || !parse_operands(p, f, &line.insn) ||
@@ -294,6 +294,8 @@ parse_attributes(struct ir_parse *p, struct ir_func *func)
             func->is_kernel = true;
         } else if (ir_lex_word(&p->lex, "may_raise")) {
             func->may_raise = true;
+        } else if (ir_lex_word(&p->lex, "may_wait")) {
+            func->may_wait = true;
         } else {
             return true;
         }

@@ -65,12 +65,17 @@ ir_is_ptr(ir_type type)
     return type >= IR_T_PTR && type <= IR_T_PTR_LOCAL;
 }
 
-/* Flags of the operation, for INTRIN those of the intrinsic. */
+/* Flags of the operation, for INTRIN those of the intrinsic, for EFFECT both: it reads and writes
+ * memory whatever the intrinsic says, so that nothing moves over it and nothing deletes it. */
 static inline uint8_t
 ir_insn_flags(const struct ir_insn *insn)
 {
-    return insn->op == IR_INTRIN ? ir_intrin_row((enum ir_intrin)insn->imm)->flags
-                                 : ir_op_row((enum ir_op)insn->op)->flags;
+    if (insn->op == IR_INTRIN)
+        return ir_intrin_row((enum ir_intrin)insn->imm)->flags;
+    if (insn->op == IR_EFFECT)
+        return IR_F_LOAD | IR_F_STORE |
+               (ir_intrin_row((enum ir_intrin)insn->imm)->flags & (IR_CONVERGENT | IR_WAITS));
+    return ir_op_row((enum ir_op)insn->op)->flags;
 }
 /* Whether an unused one may be deleted: its value is all that it gives. */
 static inline bool

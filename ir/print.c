@@ -49,7 +49,8 @@ ir_imm_of(enum ir_op op)
     case IR_ATOMIC: return IR_IMM_ATOMIC;
     case IR_CLOSURE:
     case IR_CALLF: return IR_IMM_FUNC;
-    case IR_INTRIN: return IR_IMM_INTRIN;
+    case IR_INTRIN:
+    case IR_EFFECT: return IR_IMM_INTRIN;
     case IR_RAISE: return IR_IMM_SITE;
     default: return IR_IMM_NONE;
     }
@@ -243,7 +244,7 @@ ir_print_insn(const struct ir_func *func, ir_ref ref, struct sp_str *out)
     const struct ir_op_row *row = ir_op_row((enum ir_op)insn->op);
     bool is_core = func->module->phase == IR_PHASE_CORE;
     bool is_void = row->result == IR_RESULT_NONE ||
-                   (insn->op == IR_CALLF && (insn->type == IR_T_VOID || !insn->type));
+                   (ir_op_may_be_void((enum ir_op)insn->op) && insn->type <= IR_T_VOID);
     if (!is_void)
         sp_str_printf(out, "%%%u = ", ref);
     sp_str_add(out, row->name);
@@ -309,6 +310,7 @@ print_head(const struct ir_func *func, struct sp_str *out)
         sp_str_printf(out, " free %u", func->n_free);
     sp_str_add(out, func->is_kernel ? " kernel" : "");
     sp_str_add(out, func->may_raise ? " may_raise" : "");
+    sp_str_add(out, func->may_wait ? " may_wait" : "");
     print_params(func, out);
     sp_str_add(out, " {\n");
 }

@@ -134,7 +134,7 @@ static bool
 is_value(const struct ir_verify *v, ir_ref ref)
 {
     const struct ir_insn *insn = ir_insn(v->func, ref);
-    if (insn->op == IR_CALLF)
+    if (ir_op_may_be_void((enum ir_op)insn->op))
         return insn->type != IR_T_VOID && insn->type != IR_T_NONE;
     return ir_op_row((enum ir_op)insn->op)->result != IR_RESULT_NONE;
 }

@@ -313,6 +313,8 @@ ir_verify_types(const struct ir_verify *v, ir_ref ref)
     if (result == IR_RESULT_NONE) {
         if (type && type != IR_T_VOID)
             return ir_verify_fail(v, ref, "a type without a value");
+    } else if (insn->op == IR_EFFECT && (!type || type == IR_T_VOID)) {
+        return true;
     } else if (insn->op != IR_CALLF && (type <= IR_T_VOID || type >= IR_N_FIXED_TYPES)) {
         return ir_verify_fail(v, ref, "no machine type");
     }
