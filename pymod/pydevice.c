@@ -82,10 +82,10 @@ pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *c
     PyObject *types = module ? pydevice_types(&from, args, n) : NULL;
     PyObject *tuple = types ? pydevice_tuple(&from) : NULL;
     PyObject *exception =
-        tuple ? PyObject_CallMethod(module, "launch", "O(LLL)(LLL)OO", (PyObject *)kernel,
+        tuple ? PyObject_CallMethod(module, "launch", "O(LLL)(LLL)LOO", (PyObject *)kernel,
                                     (long long)grid[0], (long long)grid[1], (long long)grid[2],
                                     (long long)block[0], (long long)block[1], (long long)block[2],
-                                    tuple, types)
+                                    (long long)launcher->config.shared_B, tuple, types)
               : NULL;
     Py_XDECREF(tuple);
     Py_XDECREF(types);

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from gpu._python import operations
+from gpu._python.context import context
 from gpu._python.formats import from_bits, to_bits
 from gpu._python.scalars import METHODS, TYPES, Int, Scalar, lift
 from gpu._python.types import TypeObject, type_object
@@ -158,15 +159,20 @@ class Array:
 
     def read(self, place: tuple) -> Scalar:
         cls = element_class(self.dtype_name)
-        value = self.base[place]
+        value = self.base[place].item()
+        thread = context.running
+        if thread is not None:
+            thread.scheduler.look(thread, (id(self.base), place), value)
         if cls.kind == 2:
-            return cls(from_bits(int(value), "bfloat16") if self.is_packed else float(value))
-        return cls(bool(value) if cls.kind == 0 else int(value))
+            return cls(from_bits(value, "bfloat16") if self.is_packed else float(value))
+        return cls(value)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.read_only:
             raise operations.error("TypingError", f"'{self.name}' is read-only")
         place, whole = self.place(key)
+        if context.running is not None:
+            context.running.quiet = 0
         if whole:
             self.base[place] = self.converted(value)
         else:

@@ -8,11 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from gpu._python.threads import Thread
+
     Size = tuple[int, int, int]
 
 
 class Context(threading.local):
-    """One per OS thread, so that kernels that wait can have a thread each."""
+    """One per OS thread: a kernel's thread that waits keeps one."""
 
     check = False
     fma = True
@@ -22,6 +24,8 @@ class Context(threading.local):
     block: Size = (0, 0, 0)
     block_dim: Size = (1, 1, 1)
     grid_dim: Size = (1, 1, 1)
+    running: Thread | None = None
+    shared_B = 0  # of dynamic shared memory
     sites: dict[int, Any]  # analysis.Sites by the id of the code that runs
 
     def __init__(self) -> None:

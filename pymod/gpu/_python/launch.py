@@ -51,7 +51,12 @@ def argument(objects: Objects, value: Any, type_name: str | None, name: str) -> 
 
 
 def launch(
-    kernel: Any, grid: Size, block: Size, values: tuple, types: tuple[str | None, ...]
+    kernel: Any,
+    grid: Size,
+    block: Size,
+    shared_B: int,
+    values: tuple,
+    types: tuple[str | None, ...],
 ) -> BaseException | None:
     """Runs all threads; returns the exception of the first one that raised.
 
@@ -73,4 +78,4 @@ def launch(
             zip(names[n_args:n_names], made[n_args:n_names], strict=True)
         )
 
-    return execute(function, grid, block, make, Options.of(kernel.options))
+    return execute(function, grid, block, make, Options.of(kernel.options), shared_B)

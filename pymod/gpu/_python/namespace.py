@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu._python import mathematics, operations
+from gpu._python import barriers, mathematics, operations
 from gpu._python.arrays import Array, integer_of
 from gpu._python.context import context
 from gpu._python.scalars import TYPES, Int, Scalar, lift
@@ -91,10 +91,16 @@ def _names() -> dict[str, Any]:
         "unroll": iter,
         "literal_unroll": iter,
     }
-    return names
+    return {**names, **barriers.NAMES}
 
 
 NAMES = _names()
+
+
+def has(path: str) -> bool:
+    """Whether a path leads to a name or a namespace."""
+    name = path.removeprefix("gpu.")
+    return name in NAMES or any(known.startswith(name + ".") for known in NAMES)
 
 
 def find(path: str) -> Any:
@@ -105,7 +111,7 @@ def find(path: str) -> Any:
     owner, _, attribute = name.rpartition(".")
     if owner in NAMES:
         return getattr(NAMES[owner], attribute)
-    if any(known.startswith(name + ".") for known in NAMES):
+    if has(path):
         return Namespace(path)
     raise operations.error("UnsupportedError", f"{path} is not supported on the python device")
 

@@ -209,6 +209,8 @@ class Proxy:
     def __getattr__(self, name: str) -> Any:
         target = self._target
         if isinstance(target, ModuleType):
+            if target.__name__ == "gpu" and namespace.has(f"gpu.{name}"):
+                return namespace.find(f"gpu.{name}")
             replaced = MODULES.get(target.__name__, {})
             if name in replaced:
                 return self._objects.value(replaced[name])

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import bdb
-import itertools
 from dataclasses import dataclass
+from functools import partial
 
 from gpu._python.arrays import Array
 from gpu._python.context import context
-from gpu._python.failure import describe
 from gpu._python.objects import Objects
+from gpu._python.schedule import Scheduler
+from gpu._python.threads import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     Size = tuple[int, int, int]
@@ -37,18 +37,6 @@ class Options:
         )
 
 
-def size(value: Any) -> Size:
-    """A grid or a block as three ints."""
-    sizes = tuple(map(int, value)) if isinstance(value, (tuple, list)) else (int(value),)
-    return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
-
-
-def places(sizes: Size) -> Iterator[Size]:
-    """All of a grid or block, x fastest."""
-    for z, y, x in itertools.product(*map(range, reversed(sizes))):
-        yield x, y, z
-
-
 def argument(objects: Objects, value: Any, name: str) -> Any:
     """An argument of a launch: NumPy arrays are the memory that the kernel changes."""
     import numpy as np
@@ -69,33 +57,24 @@ def execute(
     block: Size,
     make: Callable[[Objects], tuple[tuple, dict[str, Any]]],
     options: Options,
+    shared_B: int,
 ) -> BaseException | None:
-    """All threads of a block, block after block; the exception of the first that raised, if any.
+    """All threads of the grid; the exception of the first that raised, if any.
 
     `make` gives the arguments as kernels have them. A thread that raises ends, the others go on.
     """
     saved = dict(vars(context))
-    vars(context).update(sites={}, active=True, grid_dim=grid, block_dim=block)
+    vars(context).update(sites={}, active=True, grid_dim=grid, block_dim=block, shared_B=shared_B)
     vars(context).update(check=options.check, fma=options.fma, single=options.single)
-    first = None
     try:
         objects = Objects()
         kernel = objects.value(function)
         args, keywords = make(objects)
-        for block_index in places(grid):
-            for thread_index in places(block):
-                context.block, context.thread = block_index, thread_index
-                try:
-                    kernel(*args, **keywords)
-                except (KeyboardInterrupt, bdb.BdbQuit):
-                    raise
-                except BaseException as error:
-                    if first is None:
-                        first = describe(error, function.__name__, block_index, thread_index)
+        body = partial(kernel, *args, **keywords)
+        return Scheduler(function.__name__, grid, block, body).run()
     finally:
         vars(context).clear()
         vars(context).update(saved)
-    return first
 
 
 def run(
@@ -108,11 +87,12 @@ def run(
     check: bool = False,
     fma: bool = True,
     single: bool = False,
+    shared: int = 0,
 ) -> None:
     """function over a grid; raises what its first thread that raised has raised.
 
     The arrays among the arguments are changed in place. check, fma and single are the kernel's
-    options.
+    options, shared is the launch's dynamic shared memory in bytes.
     """
     function = getattr(function, "py_func", function)
     names = function.__code__.co_varnames
@@ -124,6 +104,6 @@ def run(
         )
         return values, {name: argument(objects, x, name) for name, x in (kwargs or {}).items()}
 
-    error = execute(function, size(grid), size(block), make, Options(check, fma, single))
+    error = execute(function, size(grid), size(block), make, Options(check, fma, single), shared)
     if error is not None:
         raise error

@@ -1,0 +1,64 @@
+"""Barriers of blocks and grids, and fences."""
+
+from __future__ import annotations
+
+from gpu._python import operations
+from gpu._python.context import context
+from gpu._python.functions import number
+from gpu._python.scalars import Int
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def answer_all(answer: Callable[[list], Any]) -> Callable[[dict], dict]:
+    """The same answer for all who meet, from what they brought."""
+
+    def call(brought: dict) -> dict:
+        return dict.fromkeys(brought, answer(list(brought.values())))
+
+    return call
+
+
+def barrier(name: str, answer: Callable[[list], Any], n_args: int) -> Callable[..., Any]:
+    """A barrier of the block, that computes something of a predicate of each thread."""
+    combine = answer_all(answer)
+
+    def call(*args: Any) -> Any:
+        operations.check_count(f"gpu.{name}", args, n_args)
+        value = bool(number(args[0], f"gpu.{name}")) if args else None
+        thread = context.running
+        return thread.scheduler.meet(thread, thread.block, name, value, combine)
+
+    return call
+
+
+class ThisGrid:
+    """gpu.cg.this_grid(): all threads of the launch."""
+
+    def sync(self) -> None:
+        thread = context.running
+        scheduler = thread.scheduler
+        scheduler.meet(thread, scheduler.grid, "this_grid().sync", None, answer_all(lambda _: None))
+
+
+def this_grid() -> ThisGrid:
+    return ThisGrid()
+
+
+def fence() -> None:
+    """Memory is the same for all threads at any time."""
+
+
+NAMES: dict[str, Any] = {
+    "syncthreads": barrier("syncthreads", lambda _: None, 0),
+    "syncthreads_count": barrier("syncthreads_count", lambda x: Int(sum(x)), 1),
+    "syncthreads_and": barrier("syncthreads_and", lambda x: Int(all(x)), 1),
+    "syncthreads_or": barrier("syncthreads_or", lambda x: Int(any(x)), 1),
+    "threadfence": fence,
+    "threadfence_block": fence,
+    "threadfence_system": fence,
+    "cg.this_grid": this_grid,
+}
