@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu._python import operations
 from gpu._python.context import context
 from gpu._python.functions import number
-from gpu._python.scalars import Int
+from gpu._python.scalars import Bool, Int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def fence() -> None:
 NAMES: dict[str, Any] = {
     "syncthreads": barrier("syncthreads", lambda _: None, 0),
     "syncthreads_count": barrier("syncthreads_count", lambda x: Int(sum(x)), 1),
-    "syncthreads_and": barrier("syncthreads_and", lambda x: Int(all(x)), 1),
-    "syncthreads_or": barrier("syncthreads_or", lambda x: Int(any(x)), 1),
+    "syncthreads_and": barrier("syncthreads_and", lambda x: Bool(all(x)), 1),
+    "syncthreads_or": barrier("syncthreads_or", lambda x: Bool(any(x)), 1),
     "threadfence": fence,
     "threadfence_block": fence,
     "threadfence_system": fence,
