@@ -1,8 +1,8 @@
 /* args: one Python value of a call to its argument type and bits.
  *
- * The order of the tests is that of how often the answer is yes: our arrays and Python's numbers by the
- * identity of their type, then NumPy's scalars by a table of their types, then every protocol for
- * arrays (foreign.c), then objects that are constants of the compilation. What is none of these gets a
+ * The order of the tests is that of how often the answer is yes: our arrays, Python's numbers and
+ * tensors of types that were met before by the identity of their type, then NumPy's scalars by a table
+ * of their types, then every protocol for arrays (foreign.c), then objects that are constants of the compilation. What is none of these gets a
  * message that names what to pass. Integers of any width are `int` from here on (uint64 excepted),
  * np.float64 is Python's float, float16, bfloat16 and float32 stay typed. */
 #include "pymod/pm.h"
@@ -242,6 +242,13 @@ arg_set_tuple(struct pm_kernel *kernel, const struct pm_reading *reading, uint32
     return true;
 }
 
+/* Arrays of others whose type tells, before anything is looked up by name. */
+static bool
+arg_is_tensor(const struct pm_state *state, const PyTypeObject *type)
+{
+    return type == state->ndarray || pm_exchange_knows(state, type);
+}
+
 static bool
 arg_get_rare(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
              uint32_t index, PyObject *value, struct pm_arg *arg)
@@ -294,6 +301,8 @@ pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt
         arg_set_scalar(arg, IR_T_BOOL, value == Py_True);
         return true;
     }
+    if (arg_is_tensor(kernel->state, Py_TYPE(value)))
+        return arg_get_foreign(kernel, reading, dev, index, value, arg) == 1;
     return arg_get_rare(kernel, reading, dev, index, value, arg);
 }
 

@@ -51,6 +51,16 @@ exchange_get(struct pm_state *state, PyTypeObject *type)
     return api;
 }
 
+bool
+pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type)
+{
+    const struct pm_exchange *known = state->exchange;
+    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
+        if (known[i].type == type)
+            return known[i].api != NULL;
+    return false;
+}
+
 /* The producer's own exception, or one in its place. */
 static int
 exchange_fail(struct pm_state *state, const char *what)

@@ -236,6 +236,8 @@ int pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what
 /* By the C interface of the object's type: exchange.c */
 int pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
                         struct pm_foreign *foreign);
+/* Whether an object of the type was taken by that interface before. */
+bool pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type);
 void pm_exchange_clear(struct pm_state *state);
 
 /* DLPack's tensor, as its binary interface lays it out. */
