@@ -9,6 +9,7 @@ KEPT = "the exception is made at once, where its class is still there"
 SAME = "Python's tuples take a number that is the same object as equal, NaN too"
 CLASS = "it runs the operators that a class defines"
 COMPILES = "it compiles nothing"
+SIZE = "its values are Python's own, of any size that memory holds"
 
 LIMITS = {
     "test_methods.test_classes_with_operators_of_their_own": CLASS,
@@ -16,11 +17,16 @@ LIMITS = {
     "test_classes.test_joins": JOIN,
     "test_random.test_expressions": JOIN,
     "test_random.test_programs": JOIN,
+    "test_builtins.test_isinstance_of_joined_types": JOIN,
+    "test_builtins.test_isinstance_of_a_type_that_rises_around_a_loop": JOIN,
+    "test_flow.test_what_only_meets_converts_once": JOIN,
     "test_operators.test_conditional_expressions_join": JOIN,
     "test_numbers.test_tuples_join_by_element": JOIN,
     "test_numbers.test_returns_join": JOIN,
     "test_check.test_joins_that_truncate": JOIN,
     "test_raise.test_class_that_is_gone": KEPT,
+    "test_large_values.test_doubling": SIZE,
+    "test_large_values.test_repetition": SIZE,
     "test_arrays.test_bounds_of_tuples_and_of_huge_indices": TUPLE,
     "test_tuples.test_nan_in_tuples": SAME,
     "test_views.test_an_overlap_that_no_order_serves": COPY,

@@ -8,7 +8,7 @@ import math
 
 import gpu
 import pytest
-from gpu._python import formats
+from gpu._python import formats, mathematics
 from gpu._python.context import context
 from gpu._python.functions import FUNCTIONS, round_digits
 from gpu._python.scalars import TYPES, lift
@@ -310,3 +310,25 @@ def test_check_raises_what_python_would(symbol, a, b, exception, monkeypatch):
     check(num("int", BIG) - num("int", 1), "int", BIG - 1)
     check(num("int8", 127) + num("int8", 1), "int8", -128)
     check(num("float32", 1.0) / num("float32", 0.0), "float32", INF)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "expected"),
+    [  # exact values by mpmath, rounded; CPython's own functions are far off
+        ("lgamma", 2.0000000000000004, 1.8775396131086244e-16),
+        ("lgamma", 0.9999999999999999, 6.408381213480008e-17),
+        ("lgamma", 1.0000001, -5.772155829918507e-08),
+        ("lgamma", -3.141592653589793, 0.01557521855857812),
+        ("lgamma", 1.4999999999999998, -0.12078223763524523),
+        ("lgamma", 2.0, 0.0),
+        ("lgamma", -2.0, INF),
+        ("lgamma", 1e300, 6.897755278982137e302),
+        ("cbrt", 7.0, 1.9129311827723892),
+        ("cbrt", -7.0, -1.9129311827723892),
+        ("cbrt", -0.0, -0.0),
+        ("cbrt", 5e-324, 1.7031839360032603e-108),
+        ("cbrt", -INF, -INF),
+    ],
+)
+def test_results_as_exact_as_documented(name, x, expected):
+    check(mathematics.FUNCTIONS[name](num("float", x)), "float", expected)

@@ -27,13 +27,17 @@ def arithmetic(x: Any, name: str) -> Scalar:
     return operations.positive(number(x, name))
 
 
+# Names that newer NumPys warn of -> what they recommend.
+RENAMED = {"fix": "trunc"}
+
+
 def ask(name: str, cls: Any, *args: Any, **options: Any) -> float:
     """NumPy's function of values of the float type, its steps in that type (halves: float32)."""
     import numpy as np
 
     steps = np.dtype(operations.steps_type(cls).format).type
     with np.errstate(all="ignore"):
-        return float(getattr(np, name)(*map(steps, args), **options))
+        return float(getattr(np, RENAMED.get(name, name))(*map(steps, args), **options))
 
 
 # --- Functions of floats --------------------------------------------------------------------------

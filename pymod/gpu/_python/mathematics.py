@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from gpu._python import formats, operations
+from gpu._python import formats, operations, precise
 from gpu._python.functions import number, to_int
 from gpu._python.scalars import Bool, Int, Scalar
 
@@ -49,7 +49,7 @@ def converted(name: str, *args: Any) -> tuple[Any, list[float]]:
 
 
 def plain(name: str) -> Callable[..., Scalar]:
-    function = getattr(math, name)
+    function = getattr(precise, name, None) or getattr(math, name)
     n_args = 2 if name in ("atan2", "remainder", "copysign") else 1
 
     def call(*args: Any) -> Scalar:

@@ -95,9 +95,6 @@ class Objects:
         found = number(x)
         if found is not NotImplemented:
             return found
-        if isinstance(x, tuple):
-            elements = [self.value(e, name) for e in x]
-            return type(x)._make(elements) if hasattr(x, "_make") else tuple(elements)
         if id(x) in REPLACED:
             return REPLACED[id(x)][1]
         if id(x) not in self.made:
@@ -105,6 +102,9 @@ class Objects:
         return self.made[id(x)][1]
 
     def make(self, x: Any, name: str) -> Any:
+        if isinstance(x, tuple):
+            elements = [self.value(e, name) for e in x]
+            return type(x)._make(elements) if hasattr(x, "_make") else tuple(elements)
         np = sys.modules.get("numpy")
         if np is not None and isinstance(x, np.ndarray):
             return Array(x, name, read_only=True)
