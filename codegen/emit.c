@@ -27,13 +27,13 @@ emit_fill_types(struct cg_emit *e)
         cg_half_is_native(e, IR_T_BF16) ? LLVMBFloatTypeInContext(c) : e->types[IR_T_I16];
     e->types[IR_T_F32] = LLVMFloatTypeInContext(c);
     e->types[IR_T_F64] = LLVMDoubleTypeInContext(c);
-    for (unsigned i = 0; i < 4; i++)
+    for (unsigned i = 0; i < CG_N_SPACES; i++)
         e->types[IR_T_PTR + i] = LLVMPointerTypeInContext(c, e->target->spaces[i]);
 }
 
 /* A symbol from a Python name: letters, digits and underscores. */
-static char *
-emit_symbol(struct cg_emit *e, const char *name)
+const char *
+cg_emit_symbol(struct cg_emit *e, const char *name)
 {
     const char *prefix = "";
     /* Names that LLVM, libdevice, libm or PTX give a meaning to. */
@@ -77,7 +77,7 @@ emit_declare(struct cg_emit *e, uint32_t index)
     out->ret = emit_ret_type(e, func, out);
     out->type = LLVMFunctionType(out->ret, params, out->n_hidden + func->n_params, false);
     /* No symbol has a dot, so the entry's name stays free. (PTX has none: LLVM writes "_$_".) */
-    const char *name = sp_arena_printf(e->arena, "%s.%u", emit_symbol(e, func->name), index);
+    const char *name = sp_arena_printf(e->arena, "%s.%u", cg_emit_symbol(e, func->name), index);
     out->fn = LLVMAddFunction(e->module, name, out->type);
     LLVMSetLinkage(out->fn, LLVMInternalLinkage);
     cg_emit_fn_attribute(e, out->fn, "nounwind", 0);
@@ -209,9 +209,11 @@ cg_emit(struct cg_emit *e)
     emit_fill_types(e);
     cg_lineinfo_begin(e);
     e->funcs = SP_NEW_N(e->arena, struct cg_emit_func, n);
+    if (!cg_statics_fill(e))
+        return false;
     for (uint32_t i = 0; i < n; i++)
         emit_declare(e, i);
-    if (!e->target->emit_entry(e, emit_symbol(e, e->core->funcs.data[0]->name)))
+    if (!e->target->emit_entry(e, cg_emit_symbol(e, e->core->funcs.data[0]->name)))
         return false;
     for (uint32_t i = 0; i < n; i++) {
         if (!emit_func(e, i))

@@ -263,9 +263,37 @@ host_emit_deep(struct cg_emit *e)
     return LLVMBuildICmp(e->builder, LLVMIntULT, frame, end, "");
 }
 
+/* A field of the block that no code changes. */
+static LLVMValueRef
+host_load_fixed(struct cg_emit *e, LLVMTypeRef type, size_t offset_B)
+{
+    LLVMValueRef value = host_load(e, type, e->hidden[HOST_BLOCK], offset_B);
+    LLVMMetadataRef none = LLVMMDNodeInContext2(e->context, NULL, 0);
+    LLVMSetMetadata(value, LLVMGetMDKindIDInContext(e->context, "invariant.load", 14),
+                    LLVMMetadataAsValue(e->context, none));
+    return value;
+}
+
+static LLVMValueRef
+host_emit_shared(struct cg_emit *e, uint32_t index)
+{
+    uint32_t at_B = index == UINT32_MAX ? cg_statics_end(e) : e->statics[index].offset_B;
+    LLVMValueRef base = host_load_fixed(e, e->types[IR_T_PTR], offsetof(struct sp_block, shared));
+    LLVMValueRef offset = cg_emit_i64(e, at_B);
+    return LLVMBuildGEP2(e->builder, e->types[IR_T_I8], base, &offset, 1, "");
+}
+
+static LLVMValueRef
+host_emit_dynsize(struct cg_emit *e)
+{
+    LLVMValueRef size =
+        host_load_fixed(e, e->types[IR_T_I32], offsetof(struct sp_block, dynamic_B));
+    return LLVMBuildZExt(e->builder, size, e->types[IR_T_I64], "");
+}
+
 const struct cg_target cg_host = {
     .name = "host",
-    .spaces = {0, 0, 0, 0},
+    .spaces = {0, 0, 0, 0, 0},
     .returns_raised = true,
     .fill_hidden = host_fill_hidden,
     .emit_entry = host_emit_entry,
@@ -273,6 +301,8 @@ const struct cg_target cg_host = {
     .emit_math = host_emit_math,
     .emit_to_int = host_emit_to_int,
     .emit_raise = host_emit_raise,
+    .emit_shared = host_emit_shared,
+    .emit_dynsize = host_emit_dynsize,
     .emit_poll = host_emit_poll,
     .emit_effect = host_emit_effect,
     .emit_deep = host_emit_deep,

@@ -240,9 +240,29 @@ nvptx_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRe
     }
 }
 
+/* Statics in the area come first, then what the launch asked for itself. */
+static LLVMValueRef
+nvptx_emit_shared(struct cg_emit *e, uint32_t index)
+{
+    if (index != UINT32_MAX && e->statics[index].global)
+        return e->statics[index].global;
+    uint32_t at_B = index == UINT32_MAX ? cg_statics_end(e) : e->statics[index].offset_B;
+    LLVMValueRef offset = cg_emit_i64(e, at_B);
+    return LLVMBuildGEP2(e->builder, e->types[IR_T_I8], e->shared, &offset, 1, "");
+}
+
+static LLVMValueRef
+nvptx_emit_dynsize(struct cg_emit *e)
+{
+    LLVMValueRef size =
+        cg_emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.dynamic_smem_size", 0, NULL, 0, NULL);
+    size = LLVMBuildSub(e->builder, size, cg_emit_i32(e, cg_statics_end(e)), "");
+    return LLVMBuildZExt(e->builder, size, e->types[IR_T_I64], "");
+}
+
 const struct cg_target cg_nvptx = {
     .name = "nvptx",
-    .spaces = {0, 1, 3, 5},
+    .spaces = {0, 1, 3, 5, 4},
     .returns_raised = false,
     .fill_hidden = nvptx_fill_hidden,
     .emit_entry = nvptx_emit_entry,
@@ -250,6 +270,8 @@ const struct cg_target cg_nvptx = {
     .emit_math = nvptx_emit_math,
     .emit_to_int = nvptx_emit_to_int,
     .emit_raise = nvptx_emit_raise,
+    .emit_shared = nvptx_emit_shared,
+    .emit_dynsize = nvptx_emit_dynsize,
     .emit_poll = nvptx_emit_poll,
     .emit_effect = nvptx_emit_effect,
     .emit_deep = nvptx_emit_deep,

@@ -408,12 +408,21 @@ ops_slot(struct cg_emit *e, const struct ir_insn *insn)
         LLVMPositionBuilderBefore(b, first);
     else
         LLVMPositionBuilderAtEnd(b, entry);
-    LLVMValueRef slot = LLVMBuildAlloca(b, LLVMArrayType2(e->types[IR_T_I8], insn->imm), "");
-    LLVMSetAlignment(slot, 8);
+    uint32_t size_B = insn->imm & IR_MAX_SLOT_B, align_log2 = insn->imm >> 24;
+    LLVMValueRef slot = LLVMBuildAlloca(b, LLVMArrayType2(e->types[IR_T_I8], size_B), "");
+    LLVMSetAlignment(slot, align_log2 > 3 ? 1u << align_log2 : 8);
     if (LLVMTypeOf(slot) != e->types[insn->type])
         slot = LLVMBuildAddrSpaceCast(b, slot, e->types[insn->type], "");
     LLVMPositionBuilderAtEnd(b, here);
     return slot;
+}
+
+static LLVMValueRef
+ops_static(struct cg_emit *e, const struct ir_insn *insn)
+{
+    if (e->core->statics.data[insn->imm].space == IR_SPACE_CONST)
+        return e->statics[insn->imm].global;
+    return e->target->emit_shared(e, insn->imm);
 }
 
 static const LLVMIntPredicate ops_icmp[IR_N_ICMPS] = {
@@ -500,6 +509,9 @@ ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValu
     case IR_PTRADD: return LLVMBuildGEP2(b, e->types[IR_T_I8], a[0], &a[1], 1, "");
     case IR_LOAD: return ops_load(e, insn, a[0]);
     case IR_ATOMIC: return ops_atomic(e, insn, a);
+    case IR_STATIC: return ops_static(e, insn);
+    case IR_DYNSHARED: return e->target->emit_shared(e, UINT32_MAX);
+    case IR_DYNSIZE: return e->target->emit_dynsize(e);
     case IR_CONST: return ops_const(e, insn);
     case IR_PARAM: return ops_param(e, insn);
     default: return NULL;

@@ -56,6 +56,7 @@ SP_MUST_CHECK bool cg_libdevice_get(struct cg_state *state, const char *option,
 /* ---- Emission ---- */
 
 #define CG_MAX_HIDDEN 13
+#define CG_N_SPACES 5 /* ptr and what follows in types.def */
 
 /* How a CORE function looks to LLVM: hidden parameters first, then its own; it returns a status if
  * `returns_raised`, then its results; none: void, one: itself, several: a structure. */
@@ -66,6 +67,13 @@ struct cg_emit_func {
     uint32_t n_hidden;
     uint32_t n_fields;
     bool returns_raised;
+};
+
+/* A static of the module: constant data, or its place in the block's shared memory. */
+struct cg_static {
+    bool is_used;
+    uint32_t offset_B;   /* shared: from the first shared static on */
+    LLVMValueRef global; /* of its own, or NULL */
 };
 
 struct cg_emit {
@@ -86,6 +94,11 @@ struct cg_emit {
     LLVMBuilderRef builder;
     LLVMTypeRef types[IR_N_FIXED_TYPES];
     struct cg_emit_func *funcs;
+    struct cg_static *statics; /* by number */
+    LLVMValueRef shared;       /* nvptx: what the launch adds, when it is used; or NULL */
+    uint32_t shared_B;         /* of all shared statics */
+    bool shared_is_area;       /* they have places in one area, not a global each */
+    bool uses_dynshared;
     LLVMValueRef entry;
     LLVMValueRef raisers[SP_FAULT_VALUES + 1]; /* by number of values; made when needed */
     const char *libdevice_user;                /* first function called in libdevice, or NULL */
@@ -112,7 +125,8 @@ struct cg_emit {
 
 struct cg_target {
     const char *name;
-    uint8_t spaces[4];   /* LLVM's address space of ptr, ptr.global, ptr.shared, ptr.local */
+    /* LLVM's address space of ptr, ptr.global, ptr.shared, ptr.local, ptr.const */
+    uint8_t spaces[CG_N_SPACES];
     bool returns_raised; /* functions that may raise tell their caller */
     /* Types of the hidden parameters of a function; returns how many. */
     uint32_t (*fill_hidden)(struct cg_emit *e, const struct ir_func *func, LLVMTypeRef *types);
@@ -129,6 +143,9 @@ struct cg_target {
     LLVMValueRef (*emit_to_int)(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_signed);
     /* Writes the fault and ends the thread or returns; the block is complete after it. */
     bool (*emit_raise)(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values);
+    /* Address of a shared static, or of what the launch adds (`index` UINT32_MAX). */
+    LLVMValueRef (*emit_shared)(struct cg_emit *e, uint32_t index);
+    LLVMValueRef (*emit_dynsize)(struct cg_emit *e);
     void (*emit_poll)(struct cg_emit *e);
     /* An EFFECT whose row the target has; `*out` is its value (NULL and void: none). */
     bool (*emit_effect)(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out);
@@ -158,6 +175,13 @@ void cg_emit_leave(struct cg_emit *e);
  * builder in the block that comes afterwards. `place`: block and thread indices, six. */
 void cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVMValueRef site,
                          LLVMValueRef *place, uint32_t n, LLVMValueRef *values);
+
+/* Lays out what the module's statics take and makes the constant ones. statics.c */
+SP_MUST_CHECK bool cg_statics_fill(struct cg_emit *e);
+/* Bytes of shared statics, up to where what the launch adds may begin. */
+uint32_t cg_statics_end(const struct cg_emit *e);
+/* A symbol from a Python name. emit.c */
+const char *cg_emit_symbol(struct cg_emit *e, const char *name);
 
 /* Halves, emit_half.c. Whether LLVM and the target know the type; else it is held as an i16. */
 bool cg_half_is_native(const struct cg_emit *e, ir_type half);

@@ -102,12 +102,28 @@ build_load(struct build *b, uint32_t local)
     build_push(b, value);
 }
 
+/* Whether the value is an array that the kernel makes: such ones bear the name of their variable. */
+static bool
+build_makes_array(const struct build *b, ir_ref value)
+{
+    const struct ir_insn *insn = ir_insn(b->func, value);
+    if (insn->op != IR_CALL || ir_insn(b->func, ir_arg(b->func, value, 0))->op != IR_CONST)
+        return false;
+    const struct ir_const_info *callee =
+        ir_const_info(b->module, ir_insn(b->func, ir_arg(b->func, value, 0))->imm);
+    return callee->kind == IR_C_INTRIN &&
+           ir_intrin_row((enum ir_intrin)callee->u)->rule == IR_RULE_MEMORY;
+}
+
 static void
 build_store(struct build *b, uint32_t local)
 {
+    const char *name = b->code->locals[local].name;
     ir_ref value = build_pop(b);
     if (b->failed)
         return;
+    if (build_makes_array(b, value))
+        value = build_add(b, IR_BOUND, ir_const_str(b->module, name, strlen(name)), 1, &value);
     fe_ssa_write(&b->ssa, b->block, local, value);
     sp_bits_add(&b->assigned, local);
     sp_bits_add(&b->sure, local);

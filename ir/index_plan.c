@@ -73,6 +73,24 @@ plan_layout(const struct ir_index_plan *plan, const struct ir_type_info *array, 
     return rank == 1 ? IR_LAYOUT_C : (enum ir_layout)array->layout;
 }
 
+/* The view's extents where those of the array are known: all but the ones of slices. */
+static ir_const
+plan_extents(struct ir_module *module, const struct ir_index_plan *plan, ir_const of)
+{
+    ir_const extents[2 * IR_MAX_RANK];
+    uint32_t rank = 0;
+    for (uint32_t i = 0; of && i < plan->n; i++) {
+        uint8_t kind = plan->items[i].kind;
+        if (kind == IR_INDEX_RUN || kind == IR_INDEX_SLICE)
+            return 0;
+        if (kind == IR_INDEX_NEW)
+            extents[rank++] = ir_const_int(module, 1);
+        else if (kind == IR_INDEX_WHOLE)
+            extents[rank++] = ir_const_info(module, of)->elems[plan->items[i].axis];
+    }
+    return of ? ir_const_tuple(module, rank, extents) : 0;
+}
+
 static ir_type
 plan_result(struct ir_module *module, const struct ir_index_plan *plan, ir_type array)
 {
@@ -87,6 +105,7 @@ plan_result(struct ir_module *module, const struct ir_index_plan *plan, ir_type 
     if (whole == plan->n)
         return array;
     info.layout = (uint8_t)plan_layout(plan, &info, rank);
+    info.object = plan_extents(module, plan, info.object);
     info.rank = (uint8_t)rank;
     uint8_t natural = (uint8_t)__builtin_ctz(ir_scalar_row(info.dtype)->bits / 8u);
     if (info.align_log2 > natural)

@@ -259,6 +259,8 @@ builtin_len(struct intrin_call *call, struct ir_cell *out)
     struct ir_type_info info = *ir_type_info(in->module, call->args[0].type);
     if (info.kind == IR_KIND_TUPLE)
         *out = infer_constant(in, ir_const_int(in->module, info.n_elems));
+    else if (info.kind == IR_KIND_ARRAY && info.object && info.rank > 0)
+        *out = infer_constant(in, ir_const_info(in->module, info.object)->elems[0]);
     else if (info.kind == IR_KIND_RANGE && call->args[0].constant)
         *out = infer_constant(
             in,

@@ -314,6 +314,7 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_ISQRT: return intrin_isqrt(call, out);
     case IR_RULE_OPERATOR: return intrin_operator(call, out);
     case IR_RULE_INDEX: return intrin_index(call, out);
+    case IR_RULE_MEMORY: return infer_rule_memory(call, out);
     case IR_RULE_NP_FLOAT: return intrin_math(call, out);
     case IR_RULE_NP_POWER:
     case IR_RULE_NP_FMOD:

@@ -63,6 +63,27 @@ item_int_tuple(struct infer *in, uint32_t n)
     return infer_typed(ir_type_tuple(in->module, n, elems));
 }
 
+static ir_const
+item_reversed(struct infer *in, ir_const shape)
+{
+    ir_const extents[IR_MAX_RANK];
+    uint32_t n = shape ? ir_const_info(in->module, shape)->len : 0;
+    for (uint32_t k = 0; k < n; k++)
+        extents[k] = ir_const_info(in->module, shape)->elems[n - 1 - k];
+    return shape ? ir_const_tuple(in->module, n, extents) : 0;
+}
+
+/* Elements or bytes of an array whose extents are known. */
+static ir_const
+item_size(struct infer *in, const struct ir_type_info *info, bool bytes)
+{
+    const struct ir_const_info *shape = ir_const_info(in->module, info->object);
+    uint64_t size = bytes ? ir_scalar_row(info->dtype)->bits / 8u : 1;
+    for (uint32_t k = 0; k < shape->len; k++)
+        size *= (uint64_t)ir_const_info(in->module, shape->elems[k])->i;
+    return ir_const_int(in->module, (int64_t)size);
+}
+
 static bool
 item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                 const char *name, struct ir_cell *out)
@@ -73,9 +94,14 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
         attr++;
     switch (attr) {
     case ATTR_SHAPE:
+        *out = info.object ? infer_constant(in, info.object) : item_int_tuple(in, info.rank);
+        return true;
     case ATTR_STRIDES: *out = item_int_tuple(in, info.rank); return true;
     case ATTR_SIZE:
-    case ATTR_NBYTES: *out = infer_typed(IR_T_INT); return true;
+    case ATTR_NBYTES:
+        *out = info.object ? infer_constant(in, item_size(in, &info, attr == ATTR_NBYTES))
+                           : infer_typed(IR_T_INT);
+        return true;
     case ATTR_NDIM: *out = infer_constant(in, ir_const_int(in->module, info.rank)); return true;
     case ATTR_ITEMSIZE:
         *out = infer_constant(in, ir_const_int(in->module, ir_scalar_row(info.dtype)->bits / 8));
@@ -84,6 +110,7 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
     case ATTR_T:
         if (info.rank > 1 && info.layout != IR_LAYOUT_ANY)
             info.layout = info.layout == IR_LAYOUT_C ? IR_LAYOUT_F : IR_LAYOUT_C;
+        info.object = item_reversed(in, info.object);
         *out = infer_typed(ir_type_intern(in->module, &info));
         return true;
     default: INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, array), name);

@@ -6,6 +6,8 @@
 
 #define INFER_MAX_CHAIN 64u
 #define INFER_MAX_INSTANCES 4096u
+#define INFER_MAX_SHARED_B (1u << 20) /* of one array; the device says what a block can have */
+#define INFER_MAX_LOCAL_B (1u << 19)  /* what a thread of a GPU has */
 
 struct infer_item {
     uint32_t instance;
@@ -266,6 +268,8 @@ int infer_truth(const struct ir_module *module, struct ir_cell cell);
 /* Arguments must all be numbers, or integers. */
 bool intrin_numbers(struct intrin_call *call);
 bool intrin_integers(struct intrin_call *call);
+/* Arrays that a kernel makes, infer_memory.c. */
+bool infer_rule_memory(struct intrin_call *call, struct ir_cell *out);
 /* Builtins that are more than one operation, infer_builtin.c. */
 bool infer_rule_builtin(struct intrin_call *call, struct ir_cell *out);
 

@@ -144,7 +144,7 @@ enum ir_rule {
     IR_RULE_NP_FLOAT, IR_RULE_NP_POWER, IR_RULE_NP_FMOD, IR_RULE_NP_SAME, IR_RULE_NP_ROUND,
     IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS, IR_RULE_NP_DTYPE, IR_RULE_METHOD,
     IR_RULE_ENUMERATE, IR_RULE_ZIP, IR_RULE_REVERSED, IR_RULE_UNROLL, IR_RULE_TUPLE, IR_RULE_SUM,
-    IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_BARRIER, IR_RULE_FENCE, IR_RULE_NONE
+    IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_BARRIER, IR_RULE_FENCE, IR_RULE_MEMORY, IR_RULE_NONE
 };
 enum ir_intrin {
     IR_INTRIN_NONE,
@@ -195,7 +195,7 @@ bool ir_number_by_path(const char *path, double *value_out);
 enum ir_kind {
     IR_KIND_NONE, IR_KIND_SCALAR, IR_KIND_MIXED, IR_KIND_CONFLICT, IR_KIND_MACHINE,
     IR_KIND_TUPLE, /* elems; object: the CLASS of a NamedTuple, or 0 */
-    IR_KIND_ARRAY, /* dtype, rank, layout, space, align_log2, read_only */
+    IR_KIND_ARRAY, /* dtype, rank, layout, space, align_log2, read_only; object: a TUPLE of its extents, or 0 */
     IR_KIND_OBJECT, /* object: a compile-time value; None, functions, dtypes, modules, strings, ... */
     IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known */
     IR_KIND_ITER, /* iterator state; iter, elems, position, object */
@@ -213,7 +213,7 @@ enum ir_iter {
 };
 /* From the strongest to the weakest knowledge. */
 enum ir_layout { IR_LAYOUT_C, IR_LAYOUT_F, IR_LAYOUT_ANY };
-enum ir_space { IR_SPACE_GLOBAL, IR_SPACE_SHARED, IR_SPACE_LOCAL };
+enum ir_space { IR_SPACE_GLOBAL, IR_SPACE_SHARED, IR_SPACE_LOCAL, IR_SPACE_CONST };
 #define IR_MAX_RANK 8
 /* Types may share elements, so a few lines can nest what no machine holds: inference refuses more. */
 #define IR_MAX_LEAVES 8192u
@@ -372,6 +372,18 @@ struct ir_guard {
     const void *value;     /* what was found; NULL: absent */
 };
 
+/* Memory that a module brings along: shared by the threads of a block, or constant data. */
+struct ir_static {
+    uint8_t space; /* SHARED or CONST */
+    uint8_t align_log2;
+    uint32_t size_B;
+    const uint8_t *bytes; /* CONST: size_B of them */
+    const char *name;     /* in the source, or "" */
+};
+#define IR_MAX_STATIC_B (1u << 30)
+#define IR_MAX_SLOT_B 0xffffffu
+#define IR_MAX_ALIGN_LOG2 12u
+
 struct ir_module {
     struct sp_arena *arena;
     enum ir_phase phase;
@@ -381,6 +393,7 @@ struct ir_module {
     SP_VEC(struct ir_func *) funcs; /* PY: [0] is the entry; CORE: the kernel is [0] */
     SP_VEC(struct ir_guard) guards;
     SP_VEC(struct sp_fault_site) sites; /* CORE */
+    SP_VEC(struct ir_static) statics;   /* CORE */
     struct sp_digest hash; /* PY: content, everything but source ranges */
     bool check;            /* PY, of a compilation: what Python or NumPy would raise is raised */
     bool single;           /* PY, of a compilation: Python's floats compute in float32 */

@@ -219,7 +219,7 @@ struct lower_view {
     const ir_ref *extents;
     const ir_ref *strides; /* layout ANY, else NULL */
 };
-struct lower_view lower_view_of(const struct lower *l, struct lower_value array);
+struct lower_view lower_view_of(struct lower *l, struct lower_value array);
 /* Bytes from one element to the next along each axis. */
 void lower_strides(struct lower *l, struct lower_value array, ir_ref *strides_out);
 /* One index of an axis as a number of 0 and up, checked where indices are. */
@@ -293,6 +293,8 @@ struct lower_value lower_math(struct lower *l, ir_ref py, enum ir_intrin id);
 /* The intrinsic as an EFFECT of machine values; 0 for type void. */
 ir_ref lower_effect(struct lower *l, enum ir_intrin id, ir_type type, uint32_t n,
                     const ir_ref *args);
+/* lower_memory.c: an array that the kernel makes */
+struct lower_value lower_memory(struct lower *l, ir_ref py, enum ir_intrin id);
 /* Operand k (0 and up) of a CALL. */
 static inline ir_ref
 lower_arg(const struct lower *l, ir_ref py, uint32_t k)
@@ -317,6 +319,8 @@ void lower_raise_unless(struct lower *l, ir_ref fits, uint32_t site, uint32_t n,
 ir_ref lower_fault_value(struct lower *l, ir_ref part, ir_type type);
 /* The name that the source gives the value, or "". */
 const char *lower_source_name(const struct lower *l, ir_ref py);
+/* The name of the variable that gets the value of `py` first, or "". */
+const char *lower_variable_name(const struct lower *l, ir_ref py);
 void lower_throw(struct lower *l, ir_ref py);
 
 struct lower_value lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id);

@@ -73,6 +73,16 @@ lower_source_name(const struct lower *l, ir_ref py)
                : sp_arena_printf(l->core->arena, "%s.%s", of, ir_const_info(l->py, insn->imm)->str);
 }
 
+const char *
+lower_variable_name(const struct lower *l, ir_ref py)
+{
+    const struct ir_flow *flow = l->inst->flow;
+    for (uint32_t i = flow->first_user[py]; i < flow->first_user[py + 1]; i++)
+        if (ir_insn(l->from, flow->users[i])->op == IR_BOUND)
+            return ir_const_info(l->py, ir_insn(l->from, flow->users[i])->imm)->str;
+    return "";
+}
+
 ir_ref
 lower_fault_value(struct lower *l, ir_ref part, ir_type type)
 {

@@ -264,6 +264,7 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_METHOD: return lower_method(l, py, id);
     case IR_RULE_BARRIER:
     case IR_RULE_FENCE: return intrin_barrier(l, py, id);
+    case IR_RULE_MEMORY: return lower_memory(l, py, id);
     case IR_RULE_SREG:
     case IR_RULE_NP_DTYPE:
     case IR_RULE_OPERATOR: break;

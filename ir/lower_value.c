@@ -79,7 +79,8 @@ lower_part_types(const struct lower *l, ir_type type, ir_type *machine_out)
     case IR_KIND_ARRAY: {
         static const uint8_t spaces[] = {[IR_SPACE_GLOBAL] = IR_T_PTR_GLOBAL,
                                          [IR_SPACE_SHARED] = IR_T_PTR_SHARED,
-                                         [IR_SPACE_LOCAL] = IR_T_PTR_LOCAL};
+                                         [IR_SPACE_LOCAL] = IR_T_PTR_LOCAL,
+                                         [IR_SPACE_CONST] = IR_T_PTR_CONST};
         uint32_t total = lower_n_parts(l, type);
         machine_out[n++] = spaces[info->space];
         while (n < total)

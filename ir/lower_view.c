@@ -25,15 +25,28 @@
 
 #include <assert.h>
 
+/* Extents that the type knows are constants wherever the array comes from. */
+static const ir_ref *
+view_extents(struct lower *l, const struct ir_type_info *info, struct lower_value array)
+{
+    if (!info->object)
+        return array.parts + 1;
+    const ir_const *known = ir_const_info(l->py, info->object)->elems;
+    ir_ref *extents = SP_NEW_N(l->core->arena, ir_ref, info->rank);
+    for (uint32_t k = 0; k < info->rank; k++)
+        extents[k] = lower_int(l, IR_T_I64, ir_const_info(l->py, known[k])->i);
+    return extents;
+}
+
 struct lower_view
-lower_view_of(const struct lower *l, struct lower_value array)
+lower_view_of(struct lower *l, struct lower_value array)
 {
     const struct ir_type_info *info = lower_info(l, array.type);
     assert(info->kind == IR_KIND_ARRAY && "an array");
     return (struct lower_view){
         .info = info,
         .data = array.parts[0],
-        .extents = array.parts + 1,
+        .extents = view_extents(l, info, array),
         .strides = info->layout == IR_LAYOUT_ANY ? array.parts + 1 + info->rank : NULL};
 }
 

@@ -25,8 +25,7 @@ struct written {
 static bool
 written_is_address(ir_type type)
 {
-    return type == IR_T_PTR || type == IR_T_PTR_GLOBAL || type == IR_T_PTR_SHARED ||
-           type == IR_T_PTR_LOCAL;
+    return type >= IR_T_PTR && type <= IR_T_PTR_CONST;
 }
 
 static void

@@ -70,6 +70,7 @@ ir_module_fork(const struct ir_module *module, struct sp_arena *arena)
     COPY_VEC(funcs);
     COPY_VEC(guards);
     COPY_VEC(sites);
+    COPY_VEC(statics);
 #undef COPY_VEC
     return fork;
 }
@@ -179,9 +180,11 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         row.space = info->space;
         row.align_log2 = info->align_log2;
         row.read_only = info->read_only;
+        row.object = info->object;
         uint8_t bytes[] = {row.dtype, row.rank,       row.layout,
                            row.space, row.align_log2, row.read_only};
         key_add(&key, bytes, sizeof bytes);
+        key_add(&key, &row.object, sizeof row.object);
         break;
     }
     case IR_KIND_CLOSURE:

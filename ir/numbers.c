@@ -281,6 +281,8 @@ numbers_join_arrays(struct ir_module *module, const struct ir_type_info *a,
     if (b->align_log2 < joined.align_log2)
         joined.align_log2 = b->align_log2;
     joined.read_only |= b->read_only;
+    if (joined.object != b->object)
+        joined.object = 0;
     return ir_type_intern(module, &joined);
 }
 

@@ -62,7 +62,7 @@ ir_is_float(ir_type type)
 static inline bool
 ir_is_ptr(ir_type type)
 {
-    return type >= IR_T_PTR && type <= IR_T_PTR_LOCAL;
+    return type >= IR_T_PTR && type <= IR_T_PTR_CONST;
 }
 
 /* Flags of the operation, for INTRIN those of the intrinsic, for EFFECT both: it reads and writes

@@ -39,6 +39,7 @@ ir_imm_of(enum ir_op op)
     case IR_UNPACK_EX:
     case IR_ELEM:
     case IR_SLOT:
+    case IR_STATIC:
     case IR_RESULT: return IR_IMM_NUMBER;
     case IR_CALL:
     case IR_CALL_EX: return IR_IMM_NAMES;
@@ -353,6 +354,23 @@ ir_print_func(const struct ir_func *func, struct sp_str *out)
     sp_str_add(out, "}\n");
 }
 
+/* static 0 shared "tile" 1024 align(4); static 1 const "table" 4 align(2) = "0000803f" */
+static void
+print_static(const struct ir_static *row, uint32_t index, struct sp_str *out)
+{
+    bool is_const = row->space == IR_SPACE_CONST;
+    sp_str_printf(out, "static %u %s ", index, is_const ? "const" : "shared");
+    print_text(row->name ? row->name : "", out);
+    sp_str_printf(out, " %u align(%u)", row->size_B, row->align_log2);
+    if (is_const) {
+        sp_str_add(out, " = \"");
+        for (uint32_t i = 0; i < row->size_B; i++)
+            sp_str_printf(out, "%02x", row->bytes[i]);
+        sp_str_add_char(out, '"');
+    }
+    sp_str_add_char(out, '\n');
+}
+
 void
 ir_print(const struct ir_module *module, struct sp_str *out)
 {
@@ -365,6 +383,8 @@ ir_print(const struct ir_module *module, struct sp_str *out)
         print_src(&site->where, out);
         sp_str_add_char(out, '\n');
     }
+    for (uint32_t i = 0; i < module->statics.len; i++)
+        print_static(&module->statics.data[i], i, out);
     for (uint32_t i = 0; i < module->funcs.len; i++) {
         sp_str_add_char(out, '\n');
         ir_print_func(module->funcs.data[i], out);

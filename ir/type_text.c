@@ -96,7 +96,9 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
             sp_str_add(out, " (shared)");
         if (info->space == IR_SPACE_LOCAL)
             sp_str_add(out, " (local)");
-        if (info->read_only)
+        if (info->space == IR_SPACE_CONST)
+            sp_str_add(out, " (constant)");
+        if (info->read_only && info->space != IR_SPACE_CONST)
             sp_str_add(out, " (read-only)");
         break;
     case IR_KIND_OBJECT: object_text(module, info->object, depth + 1, out); break;

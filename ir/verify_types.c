@@ -279,7 +279,17 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_STORE: return want(v, ref, ir_is_ptr(a), "an address needed");
     case IR_SLOT:
         return want(v, ref, ir_is_ptr(type), "an address needed") &&
-               want(v, ref, insn->imm > 0 && insn->imm <= 1u << 20, "a size from 1 byte to 1 MiB");
+               want(v, ref, (insn->imm & IR_MAX_SLOT_B) && insn->imm >> 24 <= IR_MAX_ALIGN_LOG2,
+                    "a size of at least 1 byte, an alignment of at most 2 ** 12");
+    case IR_STATIC:
+        return want(v, ref, insn->imm < v->module->statics.len, "a static of the module") &&
+               want(v, ref,
+                    type == (v->module->statics.data[insn->imm].space == IR_SPACE_CONST
+                                 ? IR_T_PTR_CONST
+                                 : IR_T_PTR_SHARED),
+                    "not of the static's address type");
+    case IR_DYNSHARED: return want(v, ref, type == IR_T_PTR_SHARED, "not of type ptr.shared");
+    case IR_DYNSIZE: return want(v, ref, type == IR_T_I64, "not of type i64");
     case IR_ATOMIC:
         return want(v, ref, ir_is_ptr(a), "an address needed") &&
                want(v, ref, arg_type(v, ref, 1) == type, "operand of another type") &&

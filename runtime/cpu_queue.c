@@ -258,6 +258,7 @@ queue_fill_job(struct cpu_queue *queue, struct cpu_job *job, struct cpu_code *co
     job->chunk = job->n_blocks / ((uint64_t)queue->n_workers * 8) + 1;
     atomic_init(&job->n_taken, 0);
     job->shared_B = launch->shared_B + artifact->shared_B;
+    job->block.dynamic_B = launch->shared_B;
     if (artifact->params_size_B)
         memcpy(job->params, params, artifact->params_size_B);
     if (code->fault_offset >= 0) {

@@ -80,6 +80,7 @@ code_fill_attributes(struct cuda_device *dev, struct cuda_code *code)
         if (dev->api->cuFuncGetAttribute(&value, rows[i].attribute, code->function) == CUDA_SUCCESS)
             *rows[i].field = (uint32_t)value;
     }
+    a->shared_B += code->base.artifact->added_B;
     uint32_t bound = code->base.artifact->max_threads;
     if (bound && (!a->max_threads || bound < a->max_threads))
         a->max_threads = bound;
@@ -105,7 +106,8 @@ code_create(struct cuda_device *dev, struct artifact *artifact, CUmodule module,
     atomic_init(&code->dynamic_B, 0);
     atomic_init(&code->shares, 1);
     code_fill_attributes(dev, code);
-    uint32_t plain_B = dev->base.info.shared_B, own_B = code->base.attributes.shared_B;
+    uint32_t plain_B = dev->base.info.shared_B;
+    uint32_t own_B = code->base.attributes.shared_B - artifact->added_B;
     atomic_store(&code->dynamic_B, plain_B > own_B ? plain_B - own_B : 0);
     return code;
 }
@@ -175,17 +177,18 @@ rt_cuda_prepare(struct rt_device *base, struct rt_code *code_base, const struct 
         grid[i] = launch->grid[i], block[i] = launch->block[i];
     if (!rt_limits_check(&base->info, &code_base->attributes, grid, block, launch->shared_B, diag))
         return false;
-    if (launch->shared_B <= atomic_load(&code->dynamic_B))
+    uint32_t dynamic_B = launch->shared_B + code->base.artifact->added_B;
+    if (dynamic_B <= atomic_load(&code->dynamic_B))
         return true;
     enum cuda_entered entered = cuda_enter(dev, diag);
     if (entered == CUDA_ENTER_FAILED)
         return false;
     CUresult result = dev->api->cuFuncSetAttribute(
-        code->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)launch->shared_B);
+        code->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)dynamic_B);
     cuda_leave(dev, entered);
     if (result != CUDA_SUCCESS)
         return rt_cuda_fail(dev->driver, "cuFuncSetAttribute", result, diag);
-    atomic_store(&code->dynamic_B, launch->shared_B);
+    atomic_store(&code->dynamic_B, dynamic_B);
     return true;
 }
 
@@ -195,10 +198,10 @@ code_start(struct cuda_device *dev, struct cuda_code *code, const struct rt_laun
 {
     size_t size_B = code->params_B;
     void *extra[] = {CUDA_PARAM_POINTER, params, CUDA_PARAM_SIZE, &size_B, CUDA_PARAM_END};
-    return dev->api->cuLaunchKernel(code->function, launch->grid[0], launch->grid[1],
-                                    launch->grid[2], launch->block[0], launch->block[1],
-                                    launch->block[2], launch->shared_B, (CUstream)launch->stream,
-                                    NULL, size_B ? extra : NULL);
+    return dev->api->cuLaunchKernel(
+        code->function, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+        launch->block[1], launch->block[2], launch->shared_B + code->base.artifact->added_B,
+        (CUstream)launch->stream, NULL, size_B ? extra : NULL);
 }
 
 bool

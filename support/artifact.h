@@ -61,7 +61,7 @@ struct sp_block {
     uint32_t block_idx[3];
     uint32_t grid_dim[3];
     uint32_t block_dim[3];
-    uint32_t reserved;
+    uint32_t dynamic_B;              /* of `shared`: what the launch added */
     void *shared;                    /* base of the block's shared memory */
     struct sp_fault *fault;          /* never NULL */
     const volatile uint32_t *cancel; /* not 0: threads leave at the next back edge of a `while` */
@@ -87,7 +87,8 @@ struct artifact {
 
     struct sp_warnings warnings; /* of its compilation, for whoever launches it first */
 
-    uint32_t shared_B;    /* static shared memory */
+    uint32_t shared_B;    /* shared memory of the kernel's own arrays */
+    uint32_t added_B;     /* of these, what the launch must ask for as if it were its own */
     uint32_t max_threads; /* of a block by launch bounds; 0: the device's own limit */
 
     uint32_t facts;       /* which facts it was specialised on; 0: none */

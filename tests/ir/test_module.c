@@ -108,7 +108,7 @@ test_types(void **state)
                                 .dtype = IR_T_FLOAT32,
                                 .rank = 2,
                                 .layout = IR_LAYOUT_ANY,
-                                .object = 77,
+                                .position = 77,
                                 .step_sign = 1};
     assert_int_equal(ir_type_intern(m, &info), any);
     info.read_only = true;

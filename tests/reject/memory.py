@@ -1,0 +1,152 @@
+"""Arrays that a kernel makes: what they cannot be."""
+
+import gpu
+import numpy as np
+
+HALF = 0.5
+
+
+# kernel(int, float32[:])
+def shared_of_a_run_time_size(n, x):
+    tile = gpu.shared.array(
+        n, gpu.float32
+    )  # error: NEEDS_CONSTANT gpu.shared.dynamic(shape, dtype)
+    x[0] = tile[0]
+
+
+# kernel(int, float32[:])
+def shared_with_a_run_time_axis(n, x):
+    tile = gpu.shared.array(
+        (4, n), gpu.float32
+    )  # error: NEEDS_CONSTANT kernel[grid, block, stream, shared_bytes]
+    x[0] = tile[0, 0]
+
+
+# kernel(int, float32[:])
+def local_of_a_run_time_size(n, x):
+    mine = gpu.local.array(n, gpu.float32)  # error: NEEDS_CONSTANT the largest size that is needed
+    x[0] = mine[0]
+
+
+# kernel(float32[:])
+def local_of_an_argument_shape(x):
+    mine = gpu.local.array(
+        x.shape, gpu.float32
+    )  # error: NEEDS_CONSTANT the shape of gpu.local.array
+    x[0] = mine[0]
+
+
+# kernel(float32[:])
+def float_extent(x):
+    mine = gpu.local.array(7 / 2, gpu.float32)  # error: ARGUMENT_TYPE an extent is an integer
+    x[0] = mine[0]
+
+
+# kernel(float32[:])
+def text_shape(x):
+    mine = gpu.local.array("4", gpu.float32)  # error: ARGUMENT_TYPE a tuple of integers
+    x[0] = mine[0]
+
+
+# kernel(float32[:])
+def negative_extent(x):
+    mine = gpu.local.array((2, -3), gpu.float32)  # error: ARRAY_SHAPE cannot have the shape (2, -3)
+    x[0] = mine[0, 0]
+
+
+# kernel(float32[:])
+def negative_size(x):
+    tile = gpu.shared.array(-1, gpu.float32)  # error: ARRAY_SHAPE an integer of 0 or more
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def dynamic_of_two_axes(x):
+    tile = gpu.shared.array(
+        (0, 4), gpu.float32
+    )  # error: ARRAY_SHAPE gpu.shared.dynamic(shape, dtype)
+    x[0] = tile[0, 0]
+
+
+# kernel(float32[:])
+def nine_axes(x):
+    mine = gpu.local.array(
+        (1, 1, 1, 1, 1, 1, 1, 1, 1), gpu.float32
+    )  # error: VIEW_RANK more than 8 axes
+    x[0] = mine.size
+
+
+# kernel(float32[:])
+def huge_local(x):
+    mine = gpu.local.array(
+        (1024, 1024), gpu.float32
+    )  # error: ARRAY_SIZE has 4194304 bytes; at most 524288
+    x[0] = mine[0, 0]
+
+
+# kernel(float32[:])
+def huge_shared(x):
+    tile = gpu.shared.array((2**40, 2**40), gpu.float32)  # error: ARRAY_SIZE use smaller tiles
+    x[0] = tile[0, 0]
+
+
+# kernel(float32[:])
+def no_type(x):
+    tile = gpu.shared.array(16)  # error: ARGUMENT_MISSING argument 'dtype' of gpu.shared.array
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def no_shape(x):
+    tile = gpu.local.array(
+        dtype=gpu.float32
+    )  # error: ARGUMENT_MISSING argument 'shape' of gpu.local.array
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def number_as_a_type(x):
+    tile = gpu.shared.array(16, HALF)  # error: ARGUMENT_TYPE give a number type
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def unknown_type(x):
+    tile = gpu.shared.array(16, "single!")  # error: ARGUMENT_TYPE give a number type
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def wrong_keyword(x):
+    tile = gpu.shared.array(
+        16, gpu.float32, align=16
+    )  # error: ARGUMENT_NAME has no argument 'align'
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def odd_alignment(x):
+    tile = gpu.shared.array(16, gpu.float32, alignment=12)  # error: ARGUMENT_TYPE a power of two
+    x[0] = tile[0]
+
+
+# kernel(int, float32[:])
+def run_time_alignment(n, x):
+    tile = gpu.local.array(
+        16, gpu.float32, n
+    )  # error: NEEDS_CONSTANT the alignment of gpu.local.array
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def like_an_argument(x):
+    table = gpu.const.array_like(x)  # error: ARGUMENT_TYPE a global or closure variable
+    x[0] = table[0]
+
+
+# kernel(bool, float32[:])
+def two_spaces(c, x):
+    a = gpu.shared.array(4, np.float32)
+    if c:
+        a = gpu.local.array(4, np.float32)
+    x[0] = a[0]  # error: CANNOT_MEET (shared) on one path
