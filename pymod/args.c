@@ -125,16 +125,32 @@ arg_check_ordinal(struct pm_kernel *kernel, const struct pm_reading *reading, st
     return arg_check_device(kernel, reading, index, dev, where);
 }
 
+/* Launches come in bursts: the last few are kept for the next one. */
+static struct pm_foreign *
+arg_take_foreign(struct pm_state *state)
+{
+    struct pm_foreign *foreign = state->n_spare_foreign
+                                     ? state->spare_foreign[--state->n_spare_foreign]
+                                     : sp_alloc(sizeof *foreign);
+    memset(foreign, 0, sizeof *foreign);
+    return foreign;
+}
+
+static void
+arg_give_foreign(struct pm_state *state, struct pm_foreign *foreign)
+{
+    pm_foreign_release(foreign);
+    if (state->n_spare_foreign < PM_N_SPARE_FOREIGN)
+        state->spare_foreign[state->n_spare_foreign++] = foreign;
+    else
+        free(foreign);
+}
+
 static int
 arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
                 uint32_t index, PyObject *value, struct pm_arg *arg)
 {
-    struct pm_foreign *foreign = malloc(sizeof *foreign);
-    if (!foreign) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    memset(foreign, 0, sizeof *foreign);
+    struct pm_foreign *foreign = arg_take_foreign(kernel->state);
     /* The fast way first, which has no time to make up the name that errors want. */
     int found = pm_foreign_exchange(kernel->state, value, "", foreign);
     if (found != 1) {
@@ -149,8 +165,7 @@ arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, stru
         !arg_check_ordinal(kernel, reading, dev, index, foreign->ordinal))
         found = -1;
     if (found != 1) {
-        pm_foreign_release(foreign);
-        free(foreign);
+        arg_give_foreign(kernel->state, foreign);
         return found;
     }
     arg->foreign = foreign;
@@ -307,11 +322,10 @@ pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt
 }
 
 void
-pm_arg_release(struct pm_arg *arg)
+pm_arg_release(struct pm_state *state, struct pm_arg *arg)
 {
     if (!arg->foreign)
         return;
-    pm_foreign_release(arg->foreign);
-    free(arg->foreign);
+    arg_give_foreign(state, arg->foreign);
     arg->foreign = NULL;
 }

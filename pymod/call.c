@@ -417,7 +417,7 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
         ok = pm_bind(kernel, reading, args, n_args, kwnames, values) && call_run(&call, values);
     if (call.foreign || !ok)
         for (uint32_t i = 0; i < call.n_args; i++)
-            pm_arg_release(&call.args[i]);
+            pm_arg_release(state, &call.args[i]);
     Py_XDECREF(values[n]);
     Py_XDECREF(call.kept);
     if (values != few_values)

@@ -8,7 +8,7 @@
 static ir_type
 dlpack_dtype(const struct pm_dl_tensor *tensor)
 {
-    for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++) {
+    for (ir_type scalar = IR_LAST_SCALAR; scalar >= IR_FIRST_SCALAR; scalar--) { /* floats first */
         const struct ir_scalar_row *row = ir_scalar_row(scalar);
         if (!row->weak && row->dlpack == tensor->code && row->bits == tensor->bits &&
             tensor->lanes == 1)
@@ -48,6 +48,19 @@ dlpack_capsule(struct pm_state *state, PyObject *object, bool on_device)
     return capsule;
 }
 
+/* Bytes of DLPack's elements; false if they do not fit. */
+static bool
+dlpack_strides(const struct pm_dl_tensor *tensor, struct pm_view *view)
+{
+    if (!tensor->strides)
+        return pm_view_contiguous(view, false);
+    int64_t size_B = pm_dtype_size_B(view->dtype);
+    for (int i = 0; i < tensor->n_dims; i++)
+        if (__builtin_mul_overflow(tensor->strides[i], size_B, &view->strides[i]))
+            return false;
+    return true;
+}
+
 int
 pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor, const char *what,
                        struct pm_foreign *foreign)
@@ -66,13 +79,11 @@ pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor
     view->rank = (uint8_t)tensor->n_dims;
     for (int i = 0; i < tensor->n_dims; i++)
         view->shape[i] = tensor->shape[i];
-    if (!pm_view_contiguous(view, false)) {
-        PyOS_snprintf(message, sizeof message, "%.120s: its shape is too large", what);
+    if (!dlpack_strides(tensor, view)) {
+        PyOS_snprintf(message, sizeof message, "%.120s: its shape or strides are too large", what);
         pm_fail(state, BAD_ARRAY, message);
         return -1;
     }
-    for (int i = 0; tensor->strides && i < tensor->n_dims; i++)
-        view->strides[i] = tensor->strides[i] * (int64_t)pm_dtype_size_B(view->dtype);
     foreign->ordinal = tensor->device_id;
     return pm_foreign_finish(state, what, foreign);
 }

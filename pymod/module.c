@@ -86,6 +86,8 @@ static int
 module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct pm_state *state = PyModule_GetState(module);
+    while (state && state->n_spare_foreign)
+        free(state->spare_foreign[--state->n_spare_foreign]);
     if (!state)
         return 0;
     Py_VISIT((PyObject *)state->kernel_type);
@@ -110,6 +112,8 @@ static int
 module_clear(PyObject *module)
 {
     struct pm_state *state = PyModule_GetState(module);
+    while (state && state->n_spare_foreign)
+        free(state->spare_foreign[--state->n_spare_foreign]);
     if (!state)
         return 0;
     Py_CLEAR(state->kernel_type);
@@ -150,6 +154,8 @@ module_free(void *module)
     if (!state)
         return;
     module_clear(module);
+    while (state->n_spare_foreign)
+        free(state->spare_foreign[--state->n_spare_foreign]);
     fe_interp_destroy(state->interp);
     rt_runtime_destroy(state->rt);
     cg_destroy(state->cg);

@@ -30,7 +30,9 @@ typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t
                                    PyObject *kwnames);
 
 struct exchange_api;
+struct pm_foreign;
 #define PM_N_EXCHANGE 8
+#define PM_N_SPARE_FOREIGN 8
 
 struct pm_state {
     PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *intrinsic_type,
@@ -65,6 +67,9 @@ struct pm_state {
         PyTypeObject *type;
         const struct exchange_api *api; /* NULL: the type has none */
     } exchange[PM_N_EXCHANGE];
+
+    uint32_t n_spare_foreign; /* not in use, for the next launches */
+    struct pm_foreign *spare_foreign[PM_N_SPARE_FOREIGN];
 
     PyObject *s_dlpack_c_exchange_api;
     PyObject *s_array_interface, *s_cuda_array_interface, *s_dlpack, *s_dlpack_device, *s_stream;
@@ -401,7 +406,7 @@ bool pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, stru
                 uint32_t index, PyObject *value, struct pm_arg *arg);
 /* A member of an enum. */
 bool pm_arg_is_member(PyObject *value);
-void pm_arg_release(struct pm_arg *arg);
+void pm_arg_release(struct pm_state *state, struct pm_arg *arg);
 /* Makes one tuple of what a signature has beyond the parameters, as a launch does for *args. */
 void pm_gather_extra(struct sp_arena *arena, uint32_t n_params, struct ir_argtype **args,
                      uint32_t *n_args);
