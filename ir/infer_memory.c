@@ -135,7 +135,8 @@ memory_check_shape(struct intrin_call *call, const struct memory_shape *shape, i
                    bool *dynamic_out)
 {
     bool shared = call->id == IR_INTRIN_SHARED_ARRAY;
-    uint64_t limit_B = shared ? INFER_MAX_SHARED_B : INFER_MAX_LOCAL_B;
+    bool local = call->id == IR_INTRIN_LOCAL_ARRAY;
+    uint64_t limit_B = local ? INFER_MAX_LOCAL_B : INFER_MAX_SHARED_B;
     uint64_t size_B = ir_scalar_row(dtype)->bits / 8u;
     bool empty = false;
     for (uint32_t k = 0; k < shape->rank; k++) {
@@ -160,11 +161,11 @@ memory_check_shape(struct intrin_call *call, const struct memory_shape *shape, i
         const char *what = sp_arena_printf(call->in->ctx->arena, "%s of shape %s", call->name,
                                            memory_shape_text(call, shape));
         CALL_ERROR(call, ARRAY_SIZE, what, (long long)size_B, (long long)limit_B);
-        return CALL_HINT(call, shared
-                                   ? "a block has a few hundred kilobytes at most: use smaller "
-                                     "tiles, or an array that is passed to the kernel"
-                                   : "use an array that is passed to the kernel, with a part for "
-                                     "each thread");
+        return CALL_HINT(call, "%s",
+                         local ? "use an array that is passed to the kernel, with a part for each "
+                                 "thread"
+                               : "a block has a few hundred kilobytes at most: use smaller tiles, "
+                                 "or an array that is passed to the kernel");
     }
     return true;
 }
@@ -258,8 +259,8 @@ infer_rule_memory(struct intrin_call *call, struct ir_cell *out)
         return false;
     if (!memory_shape(call, constant, &shape, &wait))
         return wait;
-    if (constant && (!memory_check_alignment(call, &wait) ||
-                     !memory_check_shape(call, &shape, dtype, &dynamic)))
+    if ((constant && !memory_check_alignment(call, &wait)) ||
+        !memory_check_shape(call, &shape, dtype, &dynamic))
         return wait;
     if (dynamic)
         shape.extents[0] = 0;

@@ -183,6 +183,9 @@ lower_params(struct lower *l)
         }
         params[k] = (struct lower_value){arg.type, n, parts};
     }
+    l->cursor = 0;
+    if (l->takes[l->inst->index])
+        l->cursor = is_kernel ? lower_cursor(l) : lower_emit(l, IR_PARAM, IR_T_PTR, at, 0, NULL);
     const struct ir_block *entry = &l->from->blocks.data[0];
     for (uint32_t i = 0; i < entry->insns.len; i++) {
         const struct ir_insn *insn = ir_insn(l->from, entry->insns.data[i]);
@@ -269,7 +272,7 @@ lower_signature(struct lower *l, const struct ir_instance *inst, uint32_t **argu
     uint32_t n_slots = ir_func_n_slots(from);
     for (uint32_t k = 0; k < n_slots; k++)
         n += lower_is_passed(inst->args[k]) ? lower_n_parts(l, inst->args[k].type) : 0;
-    func->params = SP_NEW_N(arena, struct ir_func_param, n);
+    func->params = SP_NEW_N(arena, struct ir_func_param, n + 1);
     uint32_t *argument_of = SP_NEW_N(arena, uint32_t, n);
     ir_type *types = SP_NEW_N(arena, ir_type, n);
     for (uint32_t k = 0, argument = 0; k < n_slots; k++) {
@@ -287,6 +290,8 @@ lower_signature(struct lower *l, const struct ir_instance *inst, uint32_t **argu
                 .type = types[i]};
         }
     }
+    if (l->takes[inst->index] && !is_kernel)
+        func->params[func->n_params++] = (struct ir_func_param){.name = "", .type = IR_T_PTR};
     if (is_kernel) {
         *argument_of_out = argument_of;
     } else if (inst->result.type != IR_T_NONE && !inst->result.constant) {
@@ -304,6 +309,7 @@ ir_lower(struct ir_ctx *ctx, const struct ir_typed *typed, struct ir_module **co
     l.core = ir_module_new(ctx->arena, IR_PHASE_CORE);
     l.core->hash = typed->module->hash;
     l.func_of = SP_NEW_N(ctx->arena, uint32_t, typed->instances.len);
+    l.takes = lower_takers(typed, ctx->arena);
     l.in_cycle = ctx->options.poll ? lower_cycles(typed, ctx->arena) : NULL;
     uint32_t *argument_of = NULL;
     for (uint32_t i = 0; i < typed->instances.len; i++)

@@ -43,6 +43,7 @@ struct lower {
     struct ir_module *core; /* the result */
     uint32_t *func_of;      /* instance -> CORE function */
     const bool *in_cycle;   /* instance -> may call itself */
+    const bool *takes;      /* instance -> may take what the launch adds of shared memory */
 
     /* The instance being lowered. */
     const struct ir_instance *inst;
@@ -53,6 +54,7 @@ struct lower {
     uint32_t n_consts;                      /* at the head of the entry */
     SP_VEC(struct lower_const_of) const_of; /* per constant of `core` */
     struct lower_value *values;             /* per PY instruction without a constant */
+    ir_ref cursor;                          /* lower_memory.c: its address, or 0 */
     struct lower_product *products;         /* per PY instruction */
     ir_ref *bound; /* check: per PY value that a variable may lack, whether it has one; else 0 */
     SP_VEC(uint8_t) nonneg; /* per CORE instruction: marked as surely not negative */
@@ -295,6 +297,10 @@ ir_ref lower_effect(struct lower *l, enum ir_intrin id, ir_type type, uint32_t n
                     const ir_ref *args);
 /* lower_memory.c: an array that the kernel makes */
 struct lower_value lower_memory(struct lower *l, ir_ref py, enum ir_intrin id);
+/* Per instance: whether a call of shared.dynamic is in it or in what it calls. */
+const bool *lower_takers(const struct ir_typed *typed, struct sp_arena *arena);
+/* How much shared.dynamic has handed out: nothing yet. The address of that number. */
+ir_ref lower_cursor(struct lower *l);
 /* Operand k (0 and up) of a CALL. */
 static inline ir_ref
 lower_arg(const struct lower *l, ir_ref py, uint32_t k)

@@ -91,6 +91,8 @@ call_function(struct lower *l, ir_ref py, const struct ir_instance *callee)
         for (uint32_t i = 0; i < value.n; i++)
             args[n++] = value.parts[i];
     }
+    if (l->takes[callee->index])
+        args[n++] = l->cursor;
     assert(n == target->n_params && "parts for every parameter");
     ir_type first = target->n_results ? target->results[0] : IR_T_NONE;
     ir_ref made = lower_emit(l, IR_CALLF, first, target->index, n, args);

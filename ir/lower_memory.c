@@ -9,7 +9,13 @@
  *     gpu.shared.array(0, gpu.float64)          ->  %p = dynshared ptr.shared
  *                                                   udiv (dynsize i64), 8
  *
- * A call of shared.array has one static however often it runs, and a slot is one address of its
+ *     gpu.shared.dynamic((n, 4), gpu.float32)   ->  %at = load i64 %cursor
+ *                                                   store %cursor, %at + n * 16, a multiple of 16
+ *                                                   %p = ptradd (dynshared), %at      n, 4
+ *
+ * The cursor is a slot of the kernel, how many bytes shared.dynamic has handed out so far; functions that
+ * lead to such a call get its address as their last parameter. LLVM makes a number of it once they are
+ * inlined. A call of shared.array has one static however often it runs, and a slot is one address of its
  * function's frame: as in C, an array made in a loop is the same memory in every round. */
 #include "ir/lower.h"
 
@@ -81,11 +87,119 @@ memory_static(struct lower *l, ir_ref py, uint64_t size_B, uint32_t align_log2)
     return l->core->statics.len - 1;
 }
 
+/* ---- gpu.shared.dynamic ---- */
+
+#define MEMORY_ALIGN_B 16 /* of every array in what the launch adds */
+
+static bool
+memory_is_dynamic(const struct ir_typed *typed, const struct ir_instance *inst, ir_ref ref)
+{
+    if (ir_insn(inst->func, ref)->op != IR_CALL)
+        return false;
+    const struct ir_type_info *callee =
+        ir_type_info(typed->module, inst->cells[ir_arg(inst->func, ref, 0)].type);
+    if (callee->kind != IR_KIND_OBJECT)
+        return false;
+    const struct ir_const_info *object = ir_const_info(typed->module, callee->object);
+    return object->kind == IR_C_INTRIN && object->u == IR_INTRIN_SHARED_DYNAMIC;
+}
+
+const bool *
+lower_takers(const struct ir_typed *typed, struct sp_arena *arena)
+{
+    uint32_t n = typed->instances.len;
+    bool *takes = SP_NEW_N(arena, bool, n);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < n; i++) {
+            const struct ir_instance *inst = typed->instances.data[i];
+            for (ir_ref ref = 1; !takes[i] && ref < inst->func->insns.len; ref++) {
+                if (!sp_bits_has(&inst->live_blocks, ir_insn(inst->func, ref)->block))
+                    continue;
+                uint32_t callee = inst->callees[ref];
+                takes[i] = callee ? takes[callee - 1] : memory_is_dynamic(typed, inst, ref);
+                changed |= takes[i];
+            }
+        }
+    }
+    return takes;
+}
+
+ir_ref
+lower_cursor(struct lower *l)
+{
+    ir_ref cursor = lower_emit(l, IR_SLOT, IR_T_PTR, 8, 0, NULL);
+    ir_ref args[] = {cursor, lower_int(l, IR_T_I64, 0)};
+    lower_emit(l, IR_STORE, IR_T_NONE, 3, 2, args);
+    return cursor;
+}
+
+/* The extents as int64, and how many bytes they make; `fits_out`: without overflow. */
+static ir_ref
+memory_extents(struct lower *l, ir_ref py, const char *name, ir_ref *extents_out, ir_ref *fits_out)
+{
+    const struct ir_type_info info = *lower_info(l, l->inst->cells[py].type);
+    struct lower_value shape = lower_get(l, lower_param(l, py, IR_INTRIN_SHARED_DYNAMIC, 0));
+    bool is_tuple = lower_info(l, shape.type)->kind == IR_KIND_TUPLE;
+    ir_ref size = lower_int(l, IR_T_I64, lower_itemsize(&info)), fits = lower_bool(l, true);
+    for (uint32_t k = 0; k < info.rank; k++) {
+        struct lower_value given = is_tuple ? lower_elem(l, shape, k) : shape;
+        ir_ref extent = lower_convert(l, given, IR_T_INT).parts[0];
+        ir_ref zero = lower_int(l, IR_T_I64, 0);
+        if (l->ctx->options.bounds && !lower_is_nonneg(l, extent)) {
+            const char *text = sp_arena_printf(
+                l->core->arena, "axis %u of array '%s' cannot have {i} elements", k, name);
+            lower_raise_unless(l, lower_icmp(l, IR_ICMP_SGE, extent, zero),
+                               lower_site(l, py, SP_E_NEGATIVE_EXTENT, text, 1), 1, &extent);
+        }
+        ir_ref product = lower_op2(l, IR_MUL, size, extent);
+        if (l->ctx->options.bounds)
+            fits = lower_op2(l, IR_AND, fits, lower_mul_fits(l, size, extent, product));
+        extents_out[k] = extent;
+        size = product;
+    }
+    *fits_out = fits;
+    return size;
+}
+
+/* The next bytes; nothing is ever given back, so all such arrays are disjoint. */
+static struct lower_value
+memory_dynamic(struct lower *l, ir_ref py)
+{
+    ir_type type = l->inst->cells[py].type;
+    const char *name = lower_variable_name(l, py);
+    ir_ref extents[IR_MAX_RANK], fits;
+    ir_ref size = memory_extents(l, py, name, extents, &fits);
+    ir_ref at = lower_emit(l, IR_LOAD, IR_T_I64, 3, 1, &l->cursor);
+    if (l->ctx->options.bounds) {
+        ir_ref all = lower_emit(l, IR_DYNSIZE, IR_T_I64, 0, 0, NULL);
+        ir_ref left = lower_op2(l, IR_SUB, all, at);
+        ir_ref nothing = lower_icmp(l, IR_ICMP_EQ, size, lower_int(l, IR_T_I64, 0));
+        ir_ref enough = lower_op2(l, IR_OR, lower_icmp(l, IR_ICMP_SLE, size, left), nothing);
+        fits = lower_op2(l, IR_AND, fits, enough);
+        const char *text =
+            sp_arena_printf(l->core->arena,
+                            "array '%s' needs {i} bytes of the shared memory that the launch adds; "
+                            "it adds {i}, of which {i} are taken",
+                            name);
+        lower_raise_unless(l, fits, lower_site(l, py, SP_E_SHARED_EXCEEDED, text, 3), 3,
+                           (ir_ref[]){size, all, at});
+    }
+    ir_ref end = lower_op2(l, IR_ADD, lower_op2(l, IR_ADD, at, size),
+                           lower_int(l, IR_T_I64, MEMORY_ALIGN_B - 1));
+    end = lower_op2(l, IR_AND, end, lower_int(l, IR_T_I64, -MEMORY_ALIGN_B));
+    lower_emit(l, IR_STORE, IR_T_NONE, 3, 2, (ir_ref[]){l->cursor, end});
+    ir_ref data = lower_emit(l, IR_DYNSHARED, IR_T_PTR_SHARED, 0, 0, NULL);
+    return memory_array(l, type, lower_op2(l, IR_PTRADD, data, at), extents);
+}
+
 struct lower_value
 lower_memory(struct lower *l, ir_ref py, enum ir_intrin id)
 {
     ir_type type = l->inst->cells[py].type;
     ir_ref extents[IR_MAX_RANK], data;
+    if (id == IR_INTRIN_SHARED_DYNAMIC)
+        return memory_dynamic(l, py);
     if (!lower_info(l, type)->object)
         return memory_all_dynamic(l, type);
     uint64_t size_B = memory_known(l, type, extents);

@@ -165,6 +165,10 @@ sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
         sp_diag_hint(diag, "write a loop instead, or end the recursion earlier");
     } else {
         fault_set_text(diag, site, fault);
+        if (site->code == SP_E_SHARED_EXCEEDED)
+            sp_diag_hint(diag, "give the launch more: kernel[grid, block, stream, shared_bytes]; "
+                               "every call of gpu.shared.dynamic takes what no call had before, in "
+                               "a loop too");
     }
     struct sp_raised raised = {.kernel = artifact->name,
                                .recipe = site->code == SP_E_RAISED ? site->name : NULL,
