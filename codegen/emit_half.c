@@ -1,4 +1,4 @@
-/* Halves: constants, conversions, fused products and atomic sums of float16 and bfloat16.
+/* Halves: constants, conversions and fused products of float16 and bfloat16.
  *
  * In: LLVM values of the two types or of f32 and f64. Out: the converted value, rounded once. Where
  * the target knows the type (float16 on every GPU, bfloat16 from sm_80 on) it is LLVM's own and LLVM
@@ -221,34 +221,4 @@ cg_half_fma(struct cg_emit *e, ir_type half, LLVMValueRef *args)
         sum = half_to_odd_f64(e, sum, error);
     }
     return cg_half_narrow(e, sum, IR_T_F64, half);
-}
-
-/* ---- Atomics ---- */
-
-LLVMValueRef
-cg_half_atomic_add(struct cg_emit *e, ir_type half, LLVMValueRef address, LLVMValueRef value,
-                   unsigned scope)
-{
-    LLVMBuilderRef b = e->builder;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-    LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
-    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
-    LLVMValueRef addend = cg_half_widen(e, value, half);
-    LLVMValueRef first = LLVMBuildLoad2(b, e->types[half], address, "");
-    LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
-    LLVMSetAlignment(first, 2);
-    LLVMBuildBr(b, loop);
-
-    LLVMPositionBuilderAtEnd(b, loop);
-    LLVMValueRef old = LLVMBuildPhi(b, e->types[half], "");
-    LLVMValueRef sum = LLVMBuildFAdd(b, cg_half_widen(e, old, half), addend, "");
-    LLVMValueRef pair = LLVMBuildAtomicCmpXchgSyncScope(
-        b, address, old, cg_half_narrow(e, sum, IR_T_F32, half), LLVMAtomicOrderingMonotonic,
-        LLVMAtomicOrderingMonotonic, scope);
-    LLVMValueRef now = LLVMBuildExtractValue(b, pair, 0, "");
-    LLVMAddIncoming(old, &first, &before, 1);
-    LLVMAddIncoming(old, &now, &loop, 1);
-    LLVMBuildCondBr(b, LLVMBuildExtractValue(b, pair, 1, ""), after, loop);
-    LLVMPositionBuilderAtEnd(b, after);
-    return old;
 }

@@ -77,9 +77,8 @@ cg_emit_leave(struct cg_emit *e)
     }
 }
 
-/* The scope of all threads that a kernel has; the host's one scope is the system's. */
-static unsigned
-ops_device_scope(struct cg_emit *e)
+unsigned
+cg_emit_device_scope(struct cg_emit *e)
 {
     return LLVMGetSyncScopeID(e->context, e->arch.sm ? "device" : "", e->arch.sm ? 6 : 0);
 }
@@ -96,7 +95,7 @@ cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVM
      * host memory need hardware that not every machine has. */
     LLVMValueRef pair = LLVMBuildAtomicCmpXchgSyncScope(
         b, fault, cg_emit_i32(e, 0), cg_emit_i32(e, 1), LLVMAtomicOrderingMonotonic,
-        LLVMAtomicOrderingMonotonic, ops_device_scope(e));
+        LLVMAtomicOrderingMonotonic, cg_emit_device_scope(e));
     LLVMBuildCondBr(b, LLVMBuildExtractValue(b, pair, 1, ""), claimed, after);
     LLVMPositionBuilderAtEnd(b, claimed);
 
@@ -205,22 +204,6 @@ ops_store(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef address, L
     if (LLVMTypeOf(value) == e->types[IR_T_I1])
         value = LLVMBuildZExt(e->builder, value, e->types[IR_T_I8], "");
     LLVMSetAlignment(LLVMBuildStore(e->builder, value, address), 1u << insn->imm);
-}
-
-static LLVMValueRef
-ops_atomic(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args)
-{
-    if (insn->type == IR_T_I1)
-        return NULL;
-    if (ir_is_half(insn->type) && !cg_half_is_native(e, insn->type)) {
-        LLVMValueRef old = cg_half_atomic_add(e, insn->type, args[0], args[1], ops_device_scope(e));
-        e->ends[insn->block] = LLVMGetInsertBlock(e->builder);
-        return old;
-    }
-    LLVMAtomicRMWBinOp op =
-        insn->imm == IR_ATOMIC_FADD ? LLVMAtomicRMWBinOpFAdd : LLVMAtomicRMWBinOpAdd;
-    return LLVMBuildAtomicRMWSyncScope(e->builder, op, args[0], args[1],
-                                       LLVMAtomicOrderingMonotonic, ops_device_scope(e));
 }
 
 /* Intrinsics of LLVM on one float or integer type. */
@@ -508,7 +491,8 @@ ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValu
     case IR_SELECT: return LLVMBuildSelect(b, a[0], a[1], a[2], "");
     case IR_PTRADD: return LLVMBuildGEP2(b, e->types[IR_T_I8], a[0], &a[1], 1, "");
     case IR_LOAD: return ops_load(e, insn, a[0]);
-    case IR_ATOMIC: return ops_atomic(e, insn, a);
+    case IR_ATOMIC:
+    case IR_CAS: return cg_emit_atomic(e, insn, from, a);
     case IR_STATIC: return ops_static(e, insn);
     case IR_DYNSHARED: return e->target->emit_shared(e, UINT32_MAX);
     case IR_DYNSIZE: return e->target->emit_dynsize(e);

@@ -167,6 +167,8 @@ LLVMValueRef cg_emit_i64(struct cg_emit *e, uint64_t value);
 /* A call of an LLVM intrinsic; `types` are those it is overloaded on. */
 LLVMValueRef cg_emit_intrinsic(struct cg_emit *e, const char *name, uint32_t n_types,
                                LLVMTypeRef *types, uint32_t n_args, LLVMValueRef *args);
+/* The scope of all threads that a kernel has; the host's one scope is the system's. */
+unsigned cg_emit_device_scope(struct cg_emit *e);
 void cg_emit_fn_attribute(struct cg_emit *e, LLVMValueRef fn, const char *name, uint64_t value);
 void cg_emit_fn_text(struct cg_emit *e, LLVMValueRef fn, const char *name, const char *value);
 /* Returns with the status "raised" from a function; for kernels just returns. */
@@ -189,9 +191,10 @@ LLVMValueRef cg_half_const(struct cg_emit *e, ir_type half, double value);
 LLVMValueRef cg_half_widen(struct cg_emit *e, LLVMValueRef value, ir_type half); /* to f32 */
 LLVMValueRef cg_half_narrow(struct cg_emit *e, LLVMValueRef value, ir_type from, ir_type half);
 LLVMValueRef cg_half_fma(struct cg_emit *e, ir_type half, LLVMValueRef *args);
-/* Of a type that is not native; goes on in a new block. */
-LLVMValueRef cg_half_atomic_add(struct cg_emit *e, ir_type half, LLVMValueRef address,
-                                LLVMValueRef value, unsigned scope);
+
+/* ATOMIC and CAS, emit_atomic.c; may go on in a new block. */
+LLVMValueRef cg_emit_atomic(struct cg_emit *e, const struct ir_insn *insn, ir_type address_type,
+                            const LLVMValueRef *args);
 
 /* Line tables, lineinfo.c; nothing is done when the option is off. */
 void cg_lineinfo_begin(struct cg_emit *e);

@@ -151,39 +151,6 @@ intrin_grid(struct intrin_call *call, struct ir_cell *out)
 }
 
 static bool
-intrin_atomic_dtype(ir_type dtype)
-{
-    return dtype == IR_T_INT32 || dtype == IR_T_INT64 || dtype == IR_T_UINT32 ||
-           dtype == IR_T_UINT64 || (ir_is_float(dtype) && dtype != IR_T_FLOAT);
-}
-
-static bool
-intrin_atomic(struct intrin_call *call, struct ir_cell *out)
-{
-    struct infer *in = call->in;
-    struct ir_type_info array = *ir_type_info(in->module, call->args[0].type);
-    if (array.kind != IR_KIND_ARRAY)
-        return infer_bad_argument(call, 0, NULL);
-    if (!infer_check_index(in, call->instance, call->ref, call->args[0].type, call->args[1].type))
-        return false;
-    if (array.read_only)
-        return CALL_ERROR(call, READ_ONLY, infer_text(in, call->args[0].type));
-    if (!intrin_atomic_dtype(array.dtype)) {
-        return infer_bad_argument(call, 0,
-                                  "atomics work on int32, int64, uint32, uint64, float16, "
-                                  "bfloat16, float32 and float64");
-    }
-    if (!ir_type_is_scalar(call->args[2].type) ||
-        (ir_is_float(call->args[2].type) && !ir_is_float(array.dtype))) {
-        return infer_bad_argument(call, 2,
-                                  sp_arena_printf(call->in->ctx->arena, "the array holds %s",
-                                                  ir_scalar_row(array.dtype)->name));
-    }
-    *out = infer_typed(ir_element_type(array.dtype));
-    return true;
-}
-
-static bool
 intrin_abs(struct intrin_call *call, struct ir_cell *out)
 {
     if (!intrin_numbers(call))
@@ -295,7 +262,8 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     switch ((enum ir_rule)call->row->rule) {
     case IR_RULE_SREG: return CALL_ERROR(call, NOT_CALLABLE, call->name);
     case IR_RULE_GRID: return intrin_grid(call, out);
-    case IR_RULE_ATOMIC: return intrin_atomic(call, out);
+    case IR_RULE_ATOMIC:
+    case IR_RULE_CAS: return infer_rule_atomic(call, out);
     case IR_RULE_ABS: return intrin_abs(call, out);
     case IR_RULE_SLICE: return intrin_slice(call, out);
     case IR_RULE_ROUND_DIGITS: return intrin_round_digits(call, out);

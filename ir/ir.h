@@ -124,7 +124,12 @@ enum ir_fcmp {
     IR_FCMP_OEQ, IR_FCMP_UNE, IR_FCMP_OLT, IR_FCMP_OLE, IR_FCMP_OGT, IR_FCMP_OGE, IR_FCMP_UNO,
     IR_FCMP_ONE, IR_N_FCMPS
 };
-enum ir_atomic { IR_ATOMIC_ADD, IR_ATOMIC_FADD, IR_N_ATOMICS };
+enum ir_atomic {
+#define IR_ATOMIC(id, ...) IR_ATOMIC_##id,
+#include "ir/atomic.def"
+    IR_N_ATOMICS,
+    IR_ATOMIC_NONE = IR_N_ATOMICS
+};
 /* "+", "-", "<", ...: as in Python source */
 const char *ir_binop_text(enum ir_binop op);
 const char *ir_unop_text(enum ir_unop op);
@@ -134,9 +139,11 @@ const char *ir_recipe_name(enum ir_recipe text); /* "format", ... */
 const char *ir_icmp_name(enum ir_icmp op);
 const char *ir_fcmp_name(enum ir_fcmp op);
 const char *ir_atomic_name(enum ir_atomic op);
+/* Whether the operation exists for elements of a machine type. atomic.c */
+bool ir_atomic_takes(enum ir_atomic op, ir_type machine);
 
 enum ir_rule {
-    IR_RULE_SREG, IR_RULE_GRID, IR_RULE_ATOMIC, IR_RULE_ABS, IR_RULE_MINMAX, IR_RULE_RANGE,
+    IR_RULE_SREG, IR_RULE_GRID, IR_RULE_ATOMIC, IR_RULE_CAS, IR_RULE_ABS, IR_RULE_MINMAX, IR_RULE_RANGE,
     IR_RULE_LEN, IR_RULE_ROUND_DIGITS, IR_RULE_POW_BUILTIN, IR_RULE_MATH, IR_RULE_LOG, IR_RULE_FCORE,
     IR_RULE_ROUND, IR_RULE_TEST, IR_RULE_ISCLOSE, IR_RULE_HYPOT, IR_RULE_FREXP, IR_RULE_LDEXP,
     IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX,
@@ -162,6 +169,9 @@ struct ir_intrin_row {
     const char *doc;
 };
 const struct ir_intrin_row *ir_intrin_row(enum ir_intrin id);
+/* What a function of rule ATOMIC does to elements of this type (IR_ATOMIC_NONE: there is no such
+ * thing), with the negated operand if `*negated_out`. atomic.c */
+enum ir_atomic ir_atomic_of_call(enum ir_intrin intrin, ir_type dtype, bool *negated_out);
 /* What a call of an intrinsic of rule OPERATOR computes. */
 struct ir_operator_row {
     uint16_t op; /* enum ir_op */

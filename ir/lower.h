@@ -201,8 +201,6 @@ void lower_cellset(struct lower *l, ir_ref py);
 /* ---- lower_index.c: elements and attributes of arrays, elements of tuples ---- */
 
 struct lower_value lower_item(struct lower *l, ir_ref py);
-struct lower_value lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op,
-                                enum ir_atomic float_op);
 struct lower_value lower_attr(struct lower *l, ir_ref py);
 /* An index as one that does not count from the end, checked where bounds are; `name` for the error. */
 ir_ref lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_value index,
@@ -211,6 +209,10 @@ ir_ref lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_v
 ir_ref lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index);
 struct lower_value lower_load(struct lower *l, ir_ref address, ir_type dtype);
 void lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type dtype);
+
+/* lower_atomic.c: calls of rule ATOMIC and CAS */
+struct lower_value lower_atomic(struct lower *l, ir_ref py, enum ir_intrin id);
+struct lower_value lower_cas(struct lower *l, ir_ref py);
 
 /* ---- lower_view.c: slices and views ---- */
 

@@ -1,7 +1,7 @@
 /* lower_index: elements and attributes of arrays, elements of tuples.
  *
- * In: ITEM, SETITEM, ATTR and calls of atomics with their cells. Out: address arithmetic in 64
- * bits, loads, stores, atomics; for tuples selects among their parts. A negative index counts from
+ * In: ITEM, SETITEM, ATTR with their cells. Out: address arithmetic in 64 bits, loads, stores; for
+ * tuples selects among their parts. A negative index counts from
  * the end; the select for that is left out where the index surely is not negative. C and F arrays
  * have no strides: their elements are numbered by Horner's rule, which needs one multiplication
  * fewer per axis than strides made of extents, and leaves the form (i * n + j) that later passes
@@ -146,19 +146,6 @@ lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type d
 {
     ir_ref bits = index_stored(l, value, dtype);
     lower_emit(l, IR_STORE, IR_T_NONE, index_align(dtype), 2, (ir_ref[]){address, bits});
-}
-
-struct lower_value
-lower_atomic(struct lower *l, ir_ref py, enum ir_atomic int_op, enum ir_atomic float_op)
-{
-    ir_ref array = lower_arg(l, py, 0);
-    ir_type dtype = lower_info(l, l->inst->cells[array].type)->dtype;
-    assert(dtype != IR_T_BOOL && "inference rejects atomics on bool");
-    ir_ref address = lower_address(l, py, array, lower_get(l, lower_arg(l, py, 1)));
-    ir_ref value = index_stored(l, lower_get(l, lower_arg(l, py, 2)), dtype);
-    ir_ref old = lower_emit(l, IR_ATOMIC, index_memory_type(dtype),
-                            ir_is_float(dtype) ? float_op : int_op, 2, (ir_ref[]){address, value});
-    return index_element(l, old, dtype);
 }
 
 ir_ref

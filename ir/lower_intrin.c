@@ -238,7 +238,8 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
 {
     switch ((enum ir_rule)ir_intrin_row(id)->rule) {
     case IR_RULE_GRID: return intrin_grid(l, py, id);
-    case IR_RULE_ATOMIC: return lower_atomic(l, py, IR_ATOMIC_ADD, IR_ATOMIC_FADD);
+    case IR_RULE_ATOMIC: return lower_atomic(l, py, id);
+    case IR_RULE_CAS: return lower_cas(l, py);
     case IR_RULE_ABS: return intrin_abs(l, py);
     case IR_RULE_SLICE: return lower_slice_call(l, py);
     case IR_RULE_ROUND_DIGITS: return intrin_round_digits(l, py);

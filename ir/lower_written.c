@@ -50,7 +50,8 @@ written_visit(struct written *w, const struct ir_func *func, ir_ref ref)
             written_add(w, &w->kept, sets[args[1]]);
         written_add(w, &w->stored, sets[args[0]]);
         break;
-    case IR_ATOMIC: written_add(w, &w->stored, sets[args[0]]); break;
+    case IR_ATOMIC:
+    case IR_CAS: written_add(w, &w->stored, sets[args[0]]); break;
     case IR_LOAD:
         if (written_is_address(insn->type))
             written_add(w, set, w->kept);

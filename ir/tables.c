@@ -117,8 +117,6 @@ static const char *const icmp_names[] = {"eq",  "ne",  "slt", "sle", "sgt",
 _Static_assert(N_OF(icmp_names) == IR_N_ICMPS, "a name per comparison");
 static const char *const fcmp_names[] = {"oeq", "une", "olt", "ole", "ogt", "oge", "uno", "one"};
 _Static_assert(N_OF(fcmp_names) == IR_N_FCMPS, "a name per comparison");
-static const char *const atomic_names[] = {"add", "fadd"};
-_Static_assert(N_OF(atomic_names) == IR_N_ATOMICS, "a name per operation");
 
 const struct ir_op_row *
 ir_op_row(enum ir_op op)
@@ -221,12 +219,6 @@ const char *
 ir_fcmp_name(enum ir_fcmp op)
 {
     return fcmp_names[op];
-}
-
-const char *
-ir_atomic_name(enum ir_atomic op)
-{
-    return atomic_names[op];
 }
 
 const struct ir_intrin_row *

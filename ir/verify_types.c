@@ -293,10 +293,13 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_ATOMIC:
         return want(v, ref, ir_is_ptr(a), "an address needed") &&
                want(v, ref, arg_type(v, ref, 1) == type, "operand of another type") &&
-               want(v, ref,
-                    insn->imm == IR_ATOMIC_FADD ? ir_is_float(type) || ir_is_half(type)
-                                                : ir_is_int(type),
+               want(v, ref, ir_atomic_takes((enum ir_atomic)insn->imm, type),
                     "no such atomic on this type");
+    case IR_CAS:
+        return want(v, ref, ir_is_ptr(a), "an address needed") &&
+               want(v, ref, arg_type(v, ref, 1) == type && arg_type(v, ref, 2) == type,
+                    "operands of another type") &&
+               want(v, ref, !ir_is_ptr(type), "no such atomic on this type");
     case IR_CALLF: return check_call(v, ref);
     case IR_RESULT: return check_result(v, ref);
     case IR_RAISE: return check_raise(v, ref);

@@ -273,6 +273,52 @@ memory_slot(struct interp *in, uint32_t size_B)
     return (uint64_t)(uintptr_t)(in->slots + in->slots_B - (size_B + 7) / 8 * 8);
 }
 
+/* Of floats: whether `b` takes the place of `a`, for it is less, or greater, in the order of numbers
+ * that has -0.0 below 0.0. */
+static bool
+atomic_replaces(ir_type type, bool greater, uint64_t a, uint64_t b)
+{
+    double x = interp_to_double(type, a), y = interp_to_double(type, b);
+    if (x != x || y != y)
+        return false;
+    if (x == 0 && y == 0)
+        return greater ? signbit(x) && !signbit(y) : !signbit(x) && signbit(y);
+    return greater ? y > x : y < x;
+}
+
+static uint64_t
+run_atomic(enum ir_atomic op, ir_type type, uint64_t a, uint64_t b, struct interp *in)
+{
+    bool is_signed = op == IR_ATOMIC_SINC || op == IR_ATOMIC_SDEC;
+    switch (op) {
+    case IR_ATOMIC_ADD: return run_int(IR_ADD, type, a, b, in);
+    case IR_ATOMIC_FADD: return run_float(IR_FADD, type, (uint64_t[]){a, b, 0}, in);
+    case IR_ATOMIC_SMIN: return run_icmp(IR_ICMP_SLT, type, b, a) ? b : a;
+    case IR_ATOMIC_SMAX: return run_icmp(IR_ICMP_SGT, type, b, a) ? b : a;
+    case IR_ATOMIC_UMIN: return b < a ? b : a;
+    case IR_ATOMIC_UMAX: return b > a ? b : a;
+    case IR_ATOMIC_FMIN:
+    case IR_ATOMIC_FMAX: return atomic_replaces(type, op == IR_ATOMIC_FMAX, a, b) ? b : a;
+    case IR_ATOMIC_FMINNUM:
+    case IR_ATOMIC_FMAXNUM: {
+        double x = interp_to_double(type, a);
+        return x != x || atomic_replaces(type, op == IR_ATOMIC_FMAXNUM, a, b) ? b : a;
+    }
+    case IR_ATOMIC_SINC:
+    case IR_ATOMIC_UINC:
+        return run_icmp(is_signed ? IR_ICMP_SGE : IR_ICMP_UGE, type, a, b) ? 0 : cut(type, a + 1);
+    case IR_ATOMIC_SDEC:
+    case IR_ATOMIC_UDEC:
+        return !a || run_icmp(is_signed ? IR_ICMP_SGT : IR_ICMP_UGT, type, a, b) ? b
+                                                                                 : cut(type, a - 1);
+    case IR_ATOMIC_AND: return a & b;
+    case IR_ATOMIC_OR: return a | b;
+    case IR_ATOMIC_XOR: return a ^ b;
+    case IR_ATOMIC_XCHG: return b;
+    default: bad(in, "atomic operation"); return 0;
+    }
+}
+
 static uint64_t
 run_const(const struct ir_module *module, const struct ir_insn *insn)
 {
@@ -311,10 +357,14 @@ run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64
         return 0;
     case IR_ATOMIC: {
         uint64_t old = memory_read(in, insn->type, a[0]);
-        uint64_t both[3] = {old, a[1], 0};
         memory_write(in, insn->type, a[0],
-                     insn->imm == IR_ATOMIC_FADD ? run_float(IR_FADD, insn->type, both, in)
-                                                 : run_int(IR_ADD, insn->type, old, a[1], in));
+                     run_atomic((enum ir_atomic)insn->imm, insn->type, old, a[1], in));
+        return old;
+    }
+    case IR_CAS: {
+        uint64_t old = memory_read(in, insn->type, a[0]);
+        if (old == a[1])
+            memory_write(in, insn->type, a[0], a[2]);
         return old;
     }
     case IR_RESULT: return call_results[ir_arg(func, ref, 0)][insn->imm];

@@ -246,12 +246,14 @@ gen_memory(struct gen *g)
 {
     ir_type type = gen_types[below(g, 7)];
     ir_ref at = address(g);
-    uint32_t kind = below(g, 3);
+    uint32_t kind = below(g, 4);
+    enum ir_atomic op = (enum ir_atomic)below(g, IR_N_ATOMICS);
     if (kind == 0)
         keep(g, emit(g, IR_LOAD, type, 0, 1, &at));
-    else if (kind == 1 && type != IR_T_I1)
-        keep(g, emit(g, IR_ATOMIC, type, is_float(type) ? IR_ATOMIC_FADD : IR_ATOMIC_ADD, 2,
-                     (ir_ref[]){at, value_of(g, type)}));
+    else if (kind == 1 && type != IR_T_I1 && ir_atomic_takes(op, type))
+        keep(g, emit(g, IR_ATOMIC, type, op, 2, (ir_ref[]){at, value_of(g, type)}));
+    else if (kind == 2 && type != IR_T_I1 && !is_float(type))
+        keep(g, emit(g, IR_CAS, type, 0, 3, (ir_ref[]){at, value_of(g, type), value_of(g, type)}));
     else
         emit(g, IR_STORE, IR_T_NONE, 0, 2, (ir_ref[]){at, value_of(g, type)});
 }

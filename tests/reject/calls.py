@@ -80,11 +80,6 @@ def length_of_a_number(x):
     x[0] = len(x[0])  # error: ARGUMENT_TYPE len
 
 
-# kernel(int8[:])
-def atomic_on_int8(x):
-    gpu.atomic.add(x, 0, 1)  # error: ARGUMENT_TYPE atomics work on int32
-
-
 # kernel(int32[:])
 def atomic_float_into_int(x):
     gpu.atomic.add(x, 0, 1.5)  # error: ARGUMENT_TYPE the array holds int32
