@@ -123,10 +123,26 @@ host_emit_entry(struct cg_emit *e, const char *symbol)
     return true;
 }
 
+/* Threads are numbered along x first, and 32 in a row are a warp. */
+static LLVMValueRef
+host_lane(struct cg_emit *e)
+{
+    const LLVMValueRef *thread = e->hidden + HOST_THREAD, *dim = e->hidden + HOST_BLOCK_DIM;
+    LLVMValueRef number = LLVMBuildMul(e->builder, thread[2], dim[1], "");
+    number = LLVMBuildAdd(e->builder, number, thread[1], "");
+    number = LLVMBuildMul(e->builder, number, dim[0], "");
+    number = LLVMBuildAdd(e->builder, number, thread[0], "");
+    return LLVMBuildAnd(e->builder, number, cg_emit_i32(e, 31), "");
+}
+
 static LLVMValueRef
 host_emit_sreg(struct cg_emit *e, enum ir_intrin id)
 {
     const char *name = ir_intrin_row(id)->host;
+    if (id == IR_INTRIN_LANEID)
+        return host_lane(e);
+    if (id == IR_INTRIN_SMID)
+        return cg_emit_i32(e, 0);
     for (size_t i = 0; i < sizeof host_fields / sizeof *host_fields; i++) {
         size_t len = strlen(host_fields[i].name);
         if (!strncmp(name, host_fields[i].name, len))
@@ -299,6 +315,7 @@ const struct cg_target cg_host = {
     .emit_entry = host_emit_entry,
     .emit_sreg = host_emit_sreg,
     .emit_math = host_emit_math,
+    .emit_inline = cg_inline_host,
     .emit_to_int = host_emit_to_int,
     .emit_raise = host_emit_raise,
     .emit_shared = host_emit_shared,

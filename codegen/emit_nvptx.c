@@ -115,6 +115,10 @@ nvptx_emit_sreg(struct cg_emit *e, enum ir_intrin id)
         {IR_INTRIN_NTID_X, 1, {1025, 1025, 65}},
         {IR_INTRIN_NCTAID_X, 1, {0x80000000, 65536, 65536}},
     };
+    if (id == IR_INTRIN_LANEID)
+        return nvptx_sreg(e, ir_intrin_row(id)->nv, 0, 32);
+    if (id == IR_INTRIN_SMID)
+        return nvptx_sreg(e, ir_intrin_row(id)->nv, 0, 0x7fffffff);
     uint32_t at = (id - IR_INTRIN_TID_X) / 3, axis = (id - IR_INTRIN_TID_X) % 3;
     uint32_t end = limits[at].end[axis], threads = (uint32_t)e->options->max_threads;
     bool in_block = limits[at].first == IR_INTRIN_TID_X || limits[at].first == IR_INTRIN_NTID_X;
@@ -268,6 +272,7 @@ const struct cg_target cg_nvptx = {
     .emit_entry = nvptx_emit_entry,
     .emit_sreg = nvptx_emit_sreg,
     .emit_math = nvptx_emit_math,
+    .emit_inline = cg_inline_nvptx,
     .emit_to_int = nvptx_emit_to_int,
     .emit_raise = nvptx_emit_raise,
     .emit_shared = nvptx_emit_shared,

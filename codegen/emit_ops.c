@@ -265,6 +265,16 @@ ops_intrin(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn, LLVMValueR
                                       : value;
         return true;
     }
+    const char *callee = e->arch.sm ? row->nv : row->host;
+    if (!strcmp(callee, "inline")) {
+        *out = e->target->emit_inline(e, insn, args);
+        return *out || cg_emit_bad(e, ref, "an intrinsic that the target lacks");
+    }
+    if (!strncmp(callee, "llvm.", 5)) {
+        bool overloaded = LLVMIntrinsicIsOverloaded(LLVMLookupIntrinsicID(callee, strlen(callee)));
+        *out = cg_emit_intrinsic(e, callee, overloaded, &e->types[insn->type], insn->n_args, args);
+        return true;
+    }
     if (!*row->nv || !*row->host || (insn->type != IR_T_F32 && insn->type != IR_T_F64))
         return cg_emit_bad(e, ref, "an intrinsic that has no callee");
     LLVMTypeRef types[4];

@@ -138,6 +138,8 @@ struct cg_target {
     /* The callee of a row that names a function of floats; `type` is the result's. */
     bool (*emit_math)(struct cg_emit *e, const struct ir_intrin_row *row, ir_type type,
                       LLVMTypeRef fn_type, LLVMValueRef *out);
+    /* The value of a row whose column is "inline"; NULL: there is none. */
+    LLVMValueRef (*emit_inline)(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args);
     /* A float to a saturated integer, NaN to 0, where the target has better than LLVM's intrinsic;
      * else NULL. */
     LLVMValueRef (*emit_to_int)(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_signed);
@@ -184,6 +186,9 @@ SP_MUST_CHECK bool cg_statics_fill(struct cg_emit *e);
 uint32_t cg_statics_end(const struct cg_emit *e);
 /* A symbol from a Python name. emit.c */
 const char *cg_emit_symbol(struct cg_emit *e, const char *name);
+/* Rows of a few instructions, emit_inline.c. */
+LLVMValueRef cg_inline_nvptx(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args);
+LLVMValueRef cg_inline_host(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args);
 
 /* Halves, emit_half.c. Whether LLVM and the target know the type; else it is held as an i16. */
 bool cg_half_is_native(const struct cg_emit *e, ir_type half);

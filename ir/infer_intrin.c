@@ -295,6 +295,8 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_METHOD: return infer_rule_method(call, out);
     case IR_RULE_BARRIER:
     case IR_RULE_FENCE: return intrin_barrier(call, out);
+    case IR_RULE_BITS: return infer_rule_bits(call, out);
+    case IR_RULE_LANEMASK: *out = infer_typed(IR_T_UINT32); return true;
     default: return infer_rule_builtin(call, out);
     }
     return false;

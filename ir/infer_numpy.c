@@ -65,9 +65,10 @@ numpy_join(struct intrin_call *call, struct ir_cell *out)
 {
     ir_type type = IR_T_NONE;
     bool is_clip = call->id == IR_INTRIN_NP_CLIP;
-    if (call->id == IR_INTRIN_NP_WHERE && infer_truth(call->in->module, call->args[0]) == -2)
-        return infer_bad_argument(call, 0, "where takes numbers: where(x[i] > 0, a, b)");
-    for (uint32_t i = call->id == IR_INTRIN_NP_WHERE; i < call->n; i++) {
+    bool chooses = call->id == IR_INTRIN_NP_WHERE || call->id == IR_INTRIN_SELP;
+    if (chooses && infer_truth(call->in->module, call->args[0]) == -2)
+        return infer_bad_argument(call, 0, "the condition is a number: x[i] > 0");
+    for (uint32_t i = chooses; i < call->n; i++) {
         if (is_clip && i && numpy_is_none(call, i))
             continue;
         if (!ir_type_is_scalar(call->args[i].type))

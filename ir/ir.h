@@ -147,7 +147,7 @@ enum ir_rule {
     IR_RULE_LEN, IR_RULE_ROUND_DIGITS, IR_RULE_POW_BUILTIN, IR_RULE_MATH, IR_RULE_LOG, IR_RULE_FCORE,
     IR_RULE_ROUND, IR_RULE_TEST, IR_RULE_ISCLOSE, IR_RULE_HYPOT, IR_RULE_FREXP, IR_RULE_LDEXP,
     IR_RULE_MODF, IR_RULE_ULP, IR_RULE_GCD, IR_RULE_ISQRT, IR_RULE_OPERATOR, IR_RULE_INDEX,
-    IR_RULE_SLICE,
+    IR_RULE_SLICE, IR_RULE_BITS, IR_RULE_LANEMASK, IR_RULE_WARP, IR_RULE_CLOCK,
     IR_RULE_NP_FLOAT, IR_RULE_NP_POWER, IR_RULE_NP_FMOD, IR_RULE_NP_SAME, IR_RULE_NP_ROUND,
     IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS, IR_RULE_NP_DTYPE, IR_RULE_METHOD,
     IR_RULE_ENUMERATE, IR_RULE_ZIP, IR_RULE_REVERSED, IR_RULE_UNROLL, IR_RULE_TUPLE, IR_RULE_SUM,
@@ -169,9 +169,14 @@ struct ir_intrin_row {
     const char *doc;
 };
 const struct ir_intrin_row *ir_intrin_row(enum ir_intrin id);
+<<<<<<< HEAD
 /* What a function of rule ATOMIC does to elements of this type (IR_ATOMIC_NONE: there is no such
  * thing), with the negated operand if `*negated_out`. atomic.c */
 enum ir_atomic ir_atomic_of_call(enum ir_intrin intrin, ir_type dtype, bool *negated_out);
+=======
+/* The machine types of a row's operation as in intrin.def ("i32 T T"), "" where it is none. */
+const char *ir_intrin_types(enum ir_intrin id);
+>>>>>>> abf9fe8 (ir, codegen: functions of bits, rsqrt, selp, lanes and their masks; types of intrinsics in the verifier)
 /* What a call of an intrinsic of rule OPERATOR computes. */
 struct ir_operator_row {
     uint16_t op; /* enum ir_op */
@@ -198,7 +203,7 @@ void ir_suggest_init(struct ir_suggest *suggest, const char *name);
 void ir_suggest_try(struct ir_suggest *suggest, const char *candidate);
 /* What to write instead of `space`.`name`, which does not exist; false: nothing comes to mind. */
 bool ir_suggest_name(const char *space, const char *name, char *out, size_t out_B);
-bool ir_number_by_path(const char *path, double *value_out);
+bool ir_number_by_path(const char *path, double *value_out, bool *is_int_out);
 
 /* ---- Types ---- */
 

@@ -283,7 +283,7 @@ numpy_join(struct lower *l, ir_ref py, enum ir_intrin id)
     ir_type type = numpy_type(l, py);
     if (id == IR_INTRIN_NP_CLIP)
         return numpy_clip(l, py);
-    if (id != IR_INTRIN_NP_WHERE)
+    if (id != IR_INTRIN_NP_WHERE && id != IR_INTRIN_SELP)
         return numpy_extreme(l, py, id);
     ir_ref condition = lower_truth(l, numpy_arg(l, py, 0));
     return lower_scalar(l, type,

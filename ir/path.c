@@ -34,14 +34,16 @@ ir_path_const(struct ir_module *module, const char *path, ir_const *const_out)
     ir_type scalar = path_scalar(path);
     ir_const limit = ir_const_limit(module, path);
     double number;
+    bool is_int;
     if (limit)
         *const_out = limit;
     else if (intrin != IR_INTRIN_NONE)
         *const_out = ir_const_simple(module, IR_C_INTRIN, intrin);
     else if (scalar != IR_T_NONE)
         *const_out = ir_const_dtype(module, scalar);
-    else if (ir_number_by_path(path, &number))
-        *const_out = ir_const_float(module, number);
+    else if (ir_number_by_path(path, &number, &is_int))
+        *const_out =
+            is_int ? ir_const_int(module, (int64_t)number) : ir_const_float(module, number);
     else if (ir_intrin_is_prefix(path))
         *const_out = ir_const_intern(module, &(struct ir_const_info){.kind = IR_C_NAMESPACE,
                                                                      .len = (uint32_t)strlen(path),

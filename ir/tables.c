@@ -57,6 +57,11 @@ static const struct ir_intrin_row intrin_rows[] = {
 };
 _Static_assert(N_OF(intrin_rows) == IR_N_INTRINS, "a row per intrinsic");
 
+static const char *const intrin_types[IR_N_INTRINS] = {
+#define IR_CODE(id, types, code) [IR_INTRIN_##id] = types,
+#include "ir/intrin.def"
+};
+
 static const struct ir_operator_row operator_rows[IR_N_INTRINS] = {
 #define IR_OPERATOR(id, path, op, imm, n, doc) [IR_INTRIN_##id] = {IR_##op, imm},
 #include "ir/intrin.def"
@@ -91,11 +96,13 @@ struct path_row {
     size_t len;
     double number;
     enum ir_intrin id; /* NONE: the number */
+    bool is_int;
 };
 static const struct path_row path_rows[] = {
-#define IR_INTRIN(id, path, ...) {path, sizeof(path) - 1, 0, IR_INTRIN_##id},
-#define IR_ALIAS(path, id) {path, sizeof(path) - 1, 0, IR_INTRIN_##id},
-#define IR_NUMBER(path, value, doc) {path, sizeof(path) - 1, value, IR_INTRIN_NONE},
+#define IR_INTRIN(id, path, ...) {path, sizeof(path) - 1, 0, IR_INTRIN_##id, false},
+#define IR_ALIAS(path, id) {path, sizeof(path) - 1, 0, IR_INTRIN_##id, false},
+#define IR_NUMBER(path, value, doc) {path, sizeof(path) - 1, value, IR_INTRIN_NONE, false},
+#define IR_INTEGER(path, value, doc) {path, sizeof(path) - 1, value, IR_INTRIN_NONE, true},
 #include "ir/intrin.def"
 };
 
@@ -236,6 +243,13 @@ ir_operator_row(enum ir_intrin id)
 }
 
 const char *
+ir_intrin_types(enum ir_intrin id)
+{
+    assert(id < IR_N_INTRINS && "no such intrinsic");
+    return intrin_types[id] ? intrin_types[id] : "";
+}
+
+const char *
 ir_intrin_param(enum ir_intrin id, uint32_t k)
 {
     for (size_t i = 0; i < N_OF(param_rows); i++)
@@ -280,11 +294,12 @@ ir_intrin_is_prefix(const char *path)
 }
 
 bool
-ir_number_by_path(const char *path, double *value_out)
+ir_number_by_path(const char *path, double *value_out, bool *is_int_out)
 {
     const struct path_row *row = find_path(path);
     if (!row || row->id != IR_INTRIN_NONE)
         return false;
     *value_out = row->number;
+    *is_int_out = row->is_int;
     return true;
 }

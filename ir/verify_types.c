@@ -5,6 +5,8 @@
  * */
 #include "ir/verify.h"
 
+#include <string.h>
+
 /* A constant of this kind, or the message. */
 static bool
 check_const(const struct ir_verify *v, ir_ref ref, enum ir_const_kind kind, const char *what)
@@ -217,6 +219,40 @@ check_same(const struct ir_verify *v, ir_ref ref)
     return true;
 }
 
+/* By the types that intrin.def gives; rows of floats have none, there codegen looks. */
+static bool
+check_intrin(const struct ir_verify *v, ir_ref ref)
+{
+    const struct ir_insn *insn = ir_insn(v->func, ref);
+    const char *at = ir_intrin_types((enum ir_intrin)insn->imm);
+    bool is_pure = ir_intrin_row((enum ir_intrin)insn->imm)->flags & IR_PURE;
+    if (is_pure != (insn->op == IR_INTRIN))
+        return ir_verify_fail(v, ref, is_pure ? "it has no effects" : "it has effects");
+    if (!*at)
+        return want(v, ref, is_pure, "no operation of its own");
+    ir_type same = IR_T_NONE;
+    for (uint32_t i = 0; i <= insn->n_args; i++) {
+        ir_type type = i ? arg_type(v, ref, i - 1) : insn->type;
+        size_t len = strcspn(at, " ");
+        if (!len)
+            return ir_verify_fail(v, ref, "too many operands");
+        bool ok;
+        if (*at == 'T' || *at == 'F') {
+            ok = *at == 'F' ? ir_is_float(type) : ir_is_int(type) && type != IR_T_I1;
+            ok &= (same == IR_T_NONE || type == same);
+            same = type;
+        } else {
+            const char *name = type ? ir_machine_name(type) : "void";
+            ok = strlen(name) == len && memcmp(name, at, len) == 0;
+        }
+        if (!ok)
+            return ir_verify_fail(v, ref, i ? "operand %u is of another type" : "of another type",
+                                  i - 1);
+        at += len + (at[len] == ' ');
+    }
+    return want(v, ref, !*at, "too few operands");
+}
+
 static bool
 check_operands(const struct ir_verify *v, ir_ref ref)
 {
@@ -303,6 +339,8 @@ check_operands(const struct ir_verify *v, ir_ref ref)
     case IR_CALLF: return check_call(v, ref);
     case IR_RESULT: return check_result(v, ref);
     case IR_RAISE: return check_raise(v, ref);
+    case IR_INTRIN:
+    case IR_EFFECT: return check_intrin(v, ref);
     case IR_SEXT:
     case IR_ZEXT:
     case IR_TRUNC:
@@ -326,9 +364,7 @@ ir_verify_types(const struct ir_verify *v, ir_ref ref)
     if (result == IR_RESULT_NONE) {
         if (type && type != IR_T_VOID)
             return ir_verify_fail(v, ref, "a type without a value");
-    } else if (insn->op == IR_EFFECT && (!type || type == IR_T_VOID)) {
-        return true;
-    } else if (insn->op != IR_CALLF && (type <= IR_T_VOID || type >= IR_N_FIXED_TYPES)) {
+    } else if (!ir_op_may_be_void((enum ir_op)insn->op) && (type <= IR_T_VOID || type >= IR_N_FIXED_TYPES)) {
         return ir_verify_fail(v, ref, "no machine type");
     }
     if (result == IR_RESULT_I1 && type != IR_T_I1)

@@ -185,7 +185,12 @@ pm_intrinsics_init(struct pm_state *state, PyObject *module)
             continue;
         char first[72];
         PyOS_snprintf(first, sizeof first, "gpu.%s", name);
-        PyObject *object = intrinsic_create(state, first);
+        double number;
+        bool is_int;
+        PyObject *object = !ir_number_by_path(path, &number, &is_int)
+                               ? intrinsic_create(state, first)
+                           : is_int ? PyLong_FromLong((long)number)
+                                    : PyFloat_FromDouble(number);
         int added = object ? PyModule_AddObjectRef(module, name, object) : -1;
         Py_XDECREF(object);
         if (added < 0)

@@ -154,7 +154,9 @@ def intrinsics() -> list[str]:
         if parts[0] != "gpu":
             continue
         args = ", ".join(f"{c}: Any" for c in "abcdefgh"[:least]) + ", /" * (least > 0)
-        if len(parts) == 2:
+        if len(parts) == 2 and ", SREG, " in row:
+            flat += [f"{parts[1]}: int", f'"""{doc}"""', ""]
+        elif len(parts) == 2:
             flat += [f"def {parts[1]}({args}) -> Any:", f'    """{doc}"""', ""]
         elif least == most == 0:
             nested.setdefault(parts[1], []).extend([f"    {parts[2]}: int", f'    """{doc}"""'])
@@ -162,6 +164,9 @@ def intrinsics() -> list[str]:
             nested.setdefault(parts[1], []).extend(
                 ["    @staticmethod", f"    def {parts[2]}({args}) -> Any:", f'        """{doc}"""']
             )
+    for row in rows("ir/intrin.def", "IR_INTEGER"):
+        path, _, doc = row.split(", ", 2)
+        flat += [f"{path[5:-1]}: int", f'"""{doc[1:-1]}"""', ""]
     lines = flat
     for name, body in nested.items():
         lines += [f"class _{name}(Intrinsic):", *body, "", f"{name}: _{name}"]

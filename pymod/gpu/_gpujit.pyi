@@ -157,6 +157,75 @@ def grid(a: Any, /) -> Any:
 def gridsize(a: Any, /) -> Any:
     """gridsize(n): threads of the whole grid; n = 1 an int, 2 or 3 a tuple (x, y[, z])."""
 
+def syncthreads() -> Any:
+    """syncthreads(): waits until all threads of the block are here; writes before it are seen behind it."""
+
+def syncthreads_count(a: Any, /) -> Any:
+    """syncthreads_count(predicate): as syncthreads; for how many threads the predicate is true."""
+
+def syncthreads_and(a: Any, /) -> Any:
+    """syncthreads_and(predicate): as syncthreads; whether the predicate is true for all threads."""
+
+def syncthreads_or(a: Any, /) -> Any:
+    """syncthreads_or(predicate): as syncthreads; whether the predicate is true for any thread."""
+
+def threadfence_block() -> Any:
+    """threadfence_block(): threads of the block see what was written before it no later than what is written behind it."""
+
+def threadfence() -> Any:
+    """threadfence(): the same for all threads of the device."""
+
+def threadfence_system() -> Any:
+    """threadfence_system(): the same for the host and other devices too."""
+
+laneid: int
+"""Index of the thread in its warp, 0 to 31."""
+
+smid: int
+"""Number of the multiprocessor that runs the block; 0 on the CPU device."""
+
+def lanemask_lt() -> Any:
+    """lanemask_lt(): uint32 with a bit per lane before this one."""
+
+def lanemask_le() -> Any:
+    """lanemask_le(): uint32 with a bit per lane up to this one."""
+
+def lanemask_eq() -> Any:
+    """lanemask_eq(): uint32 with the bit of this lane."""
+
+def lanemask_ge() -> Any:
+    """lanemask_ge(): uint32 with a bit per lane from this one on."""
+
+def lanemask_gt() -> Any:
+    """lanemask_gt(): uint32 with a bit per lane behind this one."""
+
+def popc(a: Any, /) -> Any:
+    """popc(x): one bits of a typed integer, an int."""
+
+def clz(a: Any, /) -> Any:
+    """clz(x): zero bits before the first one bit of a typed integer, an int; its width for 0."""
+
+def ffs(a: Any, /) -> Any:
+    """ffs(x): place of the lowest one bit of a typed integer, from 1, an int; 0 for 0."""
+
+def brev(a: Any, /) -> Any:
+    """brev(x): the bits of a typed integer in reverse order, of its type."""
+
+def byte_perm(a: Any, b: Any, c: Any, /) -> Any:
+    """byte_perm(x, y, s): four bytes of two 32-bit typed integers; each of the four low hexadecimal digits of s picks one by its number, 0 to 3 in x, 4 to 7 in y."""
+
+def funnelshift_l(a: Any, b: Any, c: Any, /) -> Any:
+    """funnelshift_l(low, high, n): the upper half of (high:low) << n % width, of typed integers of one type."""
+
+def funnelshift_r(a: Any, b: Any, c: Any, /) -> Any:
+    """funnelshift_r(low, high, n): the lower half of (high:low) >> n % width, of typed integers of one type."""
+
+def rsqrt(a: Any, /) -> Any:
+    """rsqrt(x): 1 / sqrt(x), approximately."""
+
+def selp(a: Any, b: Any, c: Any, /) -> Any:
+    """selp(condition, a, b): a if condition else b of numbers, both computed."""
+
 def unroll(a: Any, /) -> Any:
     """for x in unroll(tuple or constant range): each round has types and constants of its own"""
 
@@ -165,6 +234,12 @@ def literal_unroll(a: Any, /) -> Any:
 
 def fma(a: Any, b: Any, c: Any, /) -> Any:
     """x * y + z, rounded once."""
+
+def cbrt(a: Any, /) -> Any:
+    """Cube root."""
+
+warpsize: int
+"""Threads of a warp."""
 
 class _threadIdx(Intrinsic):
     x: int
@@ -202,9 +277,69 @@ class _gridDim(Intrinsic):
     """Blocks in the grid, z."""
 
 gridDim: _gridDim
+class _shared(Intrinsic):
+    @staticmethod
+    def array() -> Any:
+        """shared.array(shape, dtype, alignment=16): an array that all threads of the block share; the shape is a constant, 0 stands for all that the launch adds."""
+    @staticmethod
+    def dynamic() -> Any:
+        """shared.dynamic(shape, dtype): an array of any shape in the shared memory that the launch adds, behind those made before."""
+
+shared: _shared
+class _local(Intrinsic):
+    @staticmethod
+    def array() -> Any:
+        """local.array(shape, dtype, alignment=16): an array of the thread's own; the shape is a constant."""
+
+local: _local
+class _const(Intrinsic):
+    @staticmethod
+    def array_like(a: Any, /) -> Any:
+        """const.array_like(array): the values that a NumPy array of the program has when the kernel is compiled, read-only."""
+
+const: _const
 class _atomic(Intrinsic):
     @staticmethod
     def add(a: Any, b: Any, c: Any, /) -> Any:
         """atomic.add(array, index, value): adds to an element, returns its old value."""
+    @staticmethod
+    def sub(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.sub(array, index, value): subtracts from an element, returns its old value."""
+    @staticmethod
+    def min(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.min(array, index, value): the element becomes value if that is less; a NaN stays. Returns the old value."""
+    @staticmethod
+    def max(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.max(array, index, value): the element becomes value if that is greater; a NaN stays. Returns the old value."""
+    @staticmethod
+    def nanmin(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.nanmin(array, index, value): as min, but a number replaces NaN."""
+    @staticmethod
+    def nanmax(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.nanmax(array, index, value): as max, but a number replaces NaN."""
+    @staticmethod
+    def inc(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.inc(array, index, value): old + 1, or 0 if old >= value. Returns the old value."""
+    @staticmethod
+    def dec(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.dec(array, index, value): old - 1, or value if old is 0 or above value. Returns the old value."""
+    @staticmethod
+    def and_(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.and_(array, index, value): element & value, returns the old value."""
+    @staticmethod
+    def or_(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.or_(array, index, value): element | value, returns the old value."""
+    @staticmethod
+    def xor(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.xor(array, index, value): element ^ value, returns the old value."""
+    @staticmethod
+    def exch(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.exch(array, index, value): stores value, returns the old value."""
+    @staticmethod
+    def cas(a: Any, b: Any, c: Any, d: Any, /) -> Any:
+        """atomic.cas(array, index, old, value): stores value if the element's bits are old's, returns the old value."""
+    @staticmethod
+    def compare_and_swap(a: Any, b: Any, c: Any, /) -> Any:
+        """atomic.compare_and_swap(array, old, value): cas on the first element."""
 
 atomic: _atomic

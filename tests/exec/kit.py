@@ -53,8 +53,8 @@ def single(kernel: Any, *args: Any, **options: Any) -> None:
 
 def run(
     kernel: Any,
-    grid: int,
-    block: int,
+    grid: int | tuple,
+    block: int | tuple,
     args: tuple,
     *,
     ulps: float = 0,
@@ -73,7 +73,7 @@ def run(
         reference
         and comparing
         and gpu.device().kind == "cpu"
-        and grid * block <= REFERENCE_THREADS
+        and math.prod(np.hstack([grid, block]).tolist()) <= REFERENCE_THREADS
         and is_comparable(args)
     )
     before = copied(args) if compared else ()

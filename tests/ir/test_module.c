@@ -54,6 +54,7 @@ test_tables(void **state)
 {
     (void)state;
     double value = 0;
+    bool is_int = false;
     assert_int_equal(ir_intrin_by_path("math.sqrt"), IR_INTRIN_SQRT);
     assert_int_equal(ir_intrin_by_path("gpu.threadIdx.x"), IR_INTRIN_TID_X);
     assert_int_equal(ir_intrin_by_path("math.pi"), IR_INTRIN_NONE);
@@ -67,10 +68,11 @@ test_tables(void **state)
     assert_false(ir_intrin_is_prefix("mat"));
     assert_false(ir_intrin_is_prefix("math.sqrt"));
     assert_false(ir_intrin_is_prefix(""));
-    assert_true(ir_number_by_path("math.pi", &value));
+    assert_true(ir_number_by_path("math.pi", &value, &is_int) && !is_int);
     assert_true(value == 0x1.921fb54442d18p+1);
-    assert_true(ir_number_by_path("math.inf", &value) && isinf(value));
-    assert_false(ir_number_by_path("math.sqrt", &value));
+    assert_true(ir_number_by_path("math.inf", &value, &is_int) && isinf(value));
+    assert_true(ir_number_by_path("gpu.warpsize", &value, &is_int) && is_int && value == 32);
+    assert_false(ir_number_by_path("math.sqrt", &value, &is_int));
     assert_int_equal(ir_scalar_by_name("float32", 7), IR_T_FLOAT32);
     assert_int_equal(ir_scalar_by_name("float32x", 8), IR_T_NONE);
     assert_int_equal(ir_scalar_by_name("bool_", 5), IR_T_BOOL);

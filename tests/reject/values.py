@@ -267,7 +267,7 @@ def wrong_value_51(x):
 
 # kernel(float32[:])
 def wrong_value_52(x):
-    x[0]=gpu.syncthreads  # error: UNKNOWN_ATTRIBUTE 'gpu' has no attribute 'syncthreads'
+    x[0]=gpu.syncgrid  # error: UNKNOWN_ATTRIBUTE 'gpu' has no attribute 'syncgrid'
 
 
 # kernel(float32[:])
