@@ -191,13 +191,10 @@ const char *infer_number_hint(struct infer *in, ir_type type);
 bool infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instead);
 /* Whether the argument is a constant; false also while it may become one. */
 bool infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool *wait_out);
-<<<<<<< HEAD
 /* gpu.atomic: infer_atomic.c */
 bool infer_rule_atomic(struct intrin_call *call, struct ir_cell *out);
-=======
 /* infer_bits.c */
 bool infer_rule_bits(struct intrin_call *call, struct ir_cell *out);
->>>>>>> abf9fe8 (ir, codegen: functions of bits, rsqrt, selp, lanes and their masks; types of intrinsics in the verifier)
 /* The functions of numpy, infer_numpy.c. */
 bool infer_rule_numpy(struct intrin_call *call, struct ir_cell *out);
 /* Methods of numbers: the number is argument 0. */

@@ -169,14 +169,11 @@ struct ir_intrin_row {
     const char *doc;
 };
 const struct ir_intrin_row *ir_intrin_row(enum ir_intrin id);
-<<<<<<< HEAD
 /* What a function of rule ATOMIC does to elements of this type (IR_ATOMIC_NONE: there is no such
  * thing), with the negated operand if `*negated_out`. atomic.c */
 enum ir_atomic ir_atomic_of_call(enum ir_intrin intrin, ir_type dtype, bool *negated_out);
-=======
 /* The machine types of a row's operation as in intrin.def ("i32 T T"), "" where it is none. */
 const char *ir_intrin_types(enum ir_intrin id);
->>>>>>> abf9fe8 (ir, codegen: functions of bits, rsqrt, selp, lanes and their masks; types of intrinsics in the verifier)
 /* What a call of an intrinsic of rule OPERATOR computes. */
 struct ir_operator_row {
     uint16_t op; /* enum ir_op */
