@@ -34,7 +34,7 @@ copy_raw(struct pm_state *state, struct rt_device *dev, bool in, uint64_t addres
     Py_END_ALLOW_THREADS
     if (!ok)
         pm_raise(state, &diag);
-    return ok;
+    return ok && pm_wait(state, dev, &stream); /* it is over; for what kernels raised */
 }
 
 /* The device array's whole span on the host, as a view with the same strides. */

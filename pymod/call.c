@@ -103,6 +103,8 @@ call_start(struct call *call, struct pm_entry *entry)
     struct sp_diag diag;
     if (self->prepared != entry->serial && !call_prepare(self, call->dev, entry))
         return false;
+    struct rt_launch launch = self->launch;
+    launch.thread = pm_thread();
     if (entry->artifact->params_size_B > AREA_B)
         area = sp_alloc(entry->artifact->params_size_B);
     call_pack(entry->artifact, call->args, area);
@@ -110,10 +112,10 @@ call_start(struct call *call, struct pm_entry *entry)
     bool ok;
     if (++state->n_queued > N_QUEUED_WITH_GIL) {
         Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_launch(call->dev, entry->code, &self->launch, area, &diag);
+        ok = rt_device_launch(call->dev, entry->code, &launch, area, &diag);
         Py_END_ALLOW_THREADS
     } else {
-        ok = rt_device_launch(call->dev, entry->code, &self->launch, area, &diag);
+        ok = rt_device_launch(call->dev, entry->code, &launch, area, &diag);
     }
     if (area != room)
         free(area);
@@ -379,7 +381,12 @@ call_run(struct call *call, PyObject *const *values)
     struct pm_entry *entry = pm_entry_get(kernel, call->reading, call->dev, call->types, n);
     if (!entry || (call->read_only && !call_check_written(call, entry->artifact)))
         return false;
-    return call->foreign ? call_start_foreign(call, entry) : call_start(call, entry);
+    if (!call->foreign)
+        return call_start(call, entry);
+    pm_quiet_begin(kernel->state);
+    bool ok = call_start_foreign(call, entry);
+    pm_quiet_end(kernel->state);
+    return ok;
 }
 
 PyObject *

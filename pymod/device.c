@@ -97,16 +97,52 @@ pm_keep(struct pm_state *state, struct sp_diag *diag)
         sp_diag_finish(diag);
 }
 
+uint64_t
+pm_thread(void)
+{
+    return PyThreadState_GetID(PyThreadState_Get());
+}
+
+void
+pm_quiet_begin(struct pm_state *state)
+{
+    sp_vec_push(NULL, &state->quiet, pm_thread());
+}
+
+void
+pm_quiet_end(struct pm_state *state)
+{
+    uint64_t thread = pm_thread();
+    uint32_t i = state->quiet.len - 1;
+    while (state->quiet.data[i] != thread)
+        i--;
+    state->quiet.data[i] = sp_vec_pop(&state->quiet);
+}
+
+static bool
+device_is_quiet(const struct pm_state *state, uint64_t thread)
+{
+    for (uint32_t i = 0; i < state->quiet.len; i++)
+        if (state->quiet.data[i] == thread)
+            return true;
+    return false;
+}
+
 bool
 pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
 {
+    uint64_t thread = pm_thread();
+    const struct rt_wait wait = {.stream = stream,
+                                 .timeout_ms = WAIT_MS,
+                                 .thread = thread,
+                                 .own_only = device_is_quiet(state, thread)};
     struct sp_diag diag;
     sp_diag_init(&diag);
     bool done = false, ok, interrupted = false;
     state->n_queued = 0;
     do {
         Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_wait(dev, stream, WAIT_MS, &done, &diag);
+        ok = rt_device_wait_for(dev, &wait, &done, &diag);
         Py_END_ALLOW_THREADS
         if (ok && !done && !interrupted && PyErr_CheckSignals() < 0) {
             if (rt_device_info(dev)->kind != RT_CPU)
@@ -126,7 +162,7 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
     }
     if (!ok)
         return pm_raise(state, &diag);
-    return pm_pydevice_raise(state);
+    return pm_pydevice_raise(state, wait.own_only);
 }
 
 bool

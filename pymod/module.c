@@ -98,6 +98,7 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT((PyObject *)state->dtype_type);
     Py_VISIT(state->error);
     Py_VISIT(state->raised);
+    Py_VISIT(state->raised_shown);
     Py_VISIT(state->warning);
     for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
         Py_VISIT(state->warnings[i]);
@@ -124,6 +125,7 @@ module_clear(PyObject *module)
     Py_CLEAR(state->dtype_type);
     Py_CLEAR(state->error);
     Py_CLEAR(state->raised);
+    Py_CLEAR(state->raised_shown);
     Py_CLEAR(state->warning);
     for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
         Py_CLEAR(state->warnings[i]);
@@ -154,6 +156,7 @@ module_free(void *module)
     if (!state)
         return;
     module_clear(module);
+    sp_vec_finish(&state->quiet);
     while (state->n_spare_foreign)
         free(state->spare_foreign[--state->n_spare_foreign]);
     fe_interp_destroy(state->interp);

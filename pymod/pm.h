@@ -48,11 +48,14 @@ struct pm_state {
     struct fe_interp *interp; /* made at the first READ */
     struct rt_device *dev;    /* the chosen one; NULL until it is needed */
     bool python;              /* kernels run on the python device, arrays are dev's */
-    PyObject *raised;         /* by a kernel there; for the next wait */
-    bool announce;            /* the CPU device was chosen for want of a GPU, nobody was told yet */
-    struct sp_diag pending;   /* what destructors found out; raised by the next wait */
-    uint64_t serial;          /* numbers compiled entries */
-    uint32_t n_queued;        /* launches since the last wait */
+    /* By kernels there, for the next waits: dictionaries from the thread of the host that launched, of
+     * what nobody has raised yet and of what another thread has. */
+    PyObject *raised, *raised_shown;
+    SP_VEC(uint64_t) quiet; /* threads of the host, by number: pm_quiet_begin */
+    bool announce;          /* the CPU device was chosen for want of a GPU, nobody was told yet */
+    struct sp_diag pending; /* what destructors found out; raised by the next wait */
+    uint64_t serial;        /* numbers compiled entries */
+    uint32_t n_queued;      /* launches since the last wait */
 
     bool numpy_known; /* the table below is filled: numpy was imported by someone */
     uint32_t n_numpy_types;
@@ -108,8 +111,15 @@ bool pm_warn_launch(struct pm_state *state, enum sp_warning_code code, char *tex
 struct rt_device *pm_device(struct pm_state *state);
 /* Says once, on stderr, that the CPU device stands in for a GPU. */
 void pm_announce(struct pm_state *state);
-/* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu. */
+/* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu. Raises
+ * what kernels raised that this thread of the host has launched, or else another one. */
 bool pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream);
+/* In between, waits of this thread are not asked for by the program: they raise nothing of other
+ * threads. */
+void pm_quiet_begin(struct pm_state *state);
+void pm_quiet_end(struct pm_state *state);
+/* The number of this thread of the host, which no other one has or had. */
+uint64_t pm_thread(void);
 /* Keeps what a destructor, which cannot raise, found out, for the next wait. */
 void pm_keep(struct pm_state *state, struct sp_diag *diag);
 /* Architecture and newest PTX version for the device. */
@@ -360,8 +370,8 @@ struct pm_arg;
 /* Runs a kernel whose arguments are bound and classified. */
 bool pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *const *values,
                      uint32_t n_values, const struct pm_arg *args, uint32_t n);
-/* Raises what a kernel there has raised; true if there is nothing. */
-bool pm_pydevice_raise(struct pm_state *state);
+/* Raises what kernels there have raised, as pm_wait says; true if there is nothing. */
+bool pm_pydevice_raise(struct pm_state *state, bool own_only);
 
 /* ---- Launching: config.c, launcher.c, call.c, args.c, declared.c, bind.c ------------------------------------------------- */
 

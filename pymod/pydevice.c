@@ -6,6 +6,8 @@
  * synchronisation; with host arrays the launch is one. */
 #include "pymod/pm.h"
 
+#define PYDEVICE_MAX_SHOWN 64
+
 /* One per parameter; the last of *args may be NULL: none. */
 struct pydevice_values {
     PyObject *const *values;
@@ -58,12 +60,56 @@ pydevice_tuple(const struct pydevice_values *from)
     return tuple;
 }
 
-static bool
-pydevice_keep(struct pm_state *state, PyObject *exception)
+/* Takes the thread's own exception out of either dictionary; a new reference, or NULL. */
+static PyObject *
+pydevice_take_own(struct pm_state *state, PyObject *thread)
 {
-    if (exception != Py_None && !state->raised)
-        state->raised = Py_NewRef(exception);
-    return true;
+    PyObject *dicts[] = {state->raised, state->raised_shown};
+    for (int i = 0; i < 2; i++) {
+        PyObject *exception = dicts[i] ? PyDict_GetItemWithError(dicts[i], thread) : NULL;
+        Py_XINCREF(exception);
+        if (exception && PyDict_DelItem(dicts[i], thread) == 0)
+            return exception;
+        Py_XDECREF(exception);
+    }
+    return NULL;
+}
+
+/* The first of a thread, as on other devices. */
+static bool
+pydevice_keep(struct pm_state *state, PyObject *thread, PyObject *exception)
+{
+    if (!exception || exception == Py_None)
+        return true;
+    if (!state->raised)
+        state->raised = PyDict_New();
+    return state->raised && PyDict_SetItem(state->raised, thread, exception) == 0;
+}
+
+/* The oldest exception of another thread that nobody raised; that thread gets it too. */
+static PyObject *
+pydevice_take_other(struct pm_state *state)
+{
+    PyObject *thread, *exception;
+    Py_ssize_t at = 0;
+    if (!state->raised || !PyDict_Next(state->raised, &at, &thread, &exception))
+        return NULL;
+    Py_INCREF(thread);
+    Py_INCREF(exception);
+    if (!state->raised_shown)
+        state->raised_shown = PyDict_New();
+    else if (PyDict_Size(state->raised_shown) >= PYDEVICE_MAX_SHOWN)
+        PyDict_Clear(state->raised_shown); /* of threads that ended without a wait, mostly */
+    if (state->raised_shown && PyDict_SetItem(state->raised_shown, thread, exception) == 0)
+        (void)PyDict_DelItem(state->raised, thread);
+    Py_DECREF(thread);
+    return exception;
+}
+
+static PyObject *
+pydevice_thread(void)
+{
+    return PyLong_FromUnsignedLongLong(pm_thread());
 }
 
 bool
@@ -76,8 +122,12 @@ pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *c
     if (!pydevice_check_limits(launcher, dev))
         return false;
     struct pydevice_values from = {values, n_values};
-    PyObject *before = state->raised; /* looking at the memory of arrays waits, but is no wait */
-    state->raised = NULL;
+    PyObject *thread = pydevice_thread();
+    if (!thread)
+        return false;
+    /* Looking at the memory of arrays waits, but is no wait of the program's. */
+    PyObject *before = pydevice_take_own(state, thread);
+    pm_quiet_begin(state);
     PyObject *module = PyImport_ImportModule("gpu._python.launch");
     PyObject *types = module ? pydevice_types(&from, args, n) : NULL;
     PyObject *tuple = types ? pydevice_tuple(&from) : NULL;
@@ -90,22 +140,30 @@ pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObject *c
     Py_XDECREF(tuple);
     Py_XDECREF(types);
     Py_XDECREF(module);
-    Py_XDECREF(state->raised);
-    state->raised = before;
-    bool ok = exception && pydevice_keep(state, exception), on_host = false;
+    pm_quiet_end(state);
+    bool ok = exception && pydevice_keep(state, thread, before ? before : exception);
+    bool on_host = false;
+    Py_XDECREF(before);
     Py_XDECREF(exception);
+    Py_DECREF(thread);
     for (uint32_t i = 0; i < n; i++)
         on_host |= args[i].foreign && args[i].foreign->on_host;
-    return ok && (!on_host || pm_wait(state, dev, NULL));
+    pm_quiet_begin(state);
+    ok = ok && (!on_host || pm_wait(state, dev, NULL));
+    pm_quiet_end(state);
+    return ok;
 }
 
 bool
-pm_pydevice_raise(struct pm_state *state)
+pm_pydevice_raise(struct pm_state *state, bool own_only)
 {
-    PyObject *exception = state->raised;
+    PyObject *thread = state->raised || state->raised_shown ? pydevice_thread() : NULL;
+    PyObject *exception = thread ? pydevice_take_own(state, thread) : NULL;
+    Py_XDECREF(thread);
+    if (!exception && !own_only)
+        exception = pydevice_take_other(state);
     if (!exception)
         return true;
-    state->raised = NULL;
     PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_DECREF(exception);
     return false;

@@ -136,13 +136,22 @@ device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
                                 "memory is freed that the CPU device did not allocate, or twice");
 }
 
+/* Before memory is touched. Who copies is not said, so exceptions of numbered threads stay for their own
+ * waits. */
+static bool
+device_drain(struct rt_device *base, struct sp_diag *diag)
+{
+    static const struct rt_wait wait = {.timeout_ms = -1, .own_only = true};
+    bool done;
+    return rt_cpu_queue_wait(&device_of(base)->queue, &wait, &done, diag);
+}
+
 static bool
 device_copy_in(struct rt_device *base, uint64_t to, const void *from, uint64_t size_B,
                rt_stream stream, struct sp_diag *diag)
 {
     (void)stream;
-    bool done;
-    if (!rt_cpu_queue_wait(&device_of(base)->queue, -1, &done, diag))
+    if (!device_drain(base, diag))
         return false;
     if (size_B)
         memmove((void *)(uintptr_t)to, from, size_B);
@@ -168,10 +177,9 @@ device_fill(struct rt_device *base, uint64_t to, const void *element, uint32_t e
             uint64_t count, rt_stream stream, struct sp_diag *diag)
 {
     (void)stream;
-    bool done;
     if (element_B != 1 && element_B != 2 && element_B != 4 && element_B != 8)
         return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "fill: not an element's size");
-    if (!rt_cpu_queue_wait(&device_of(base)->queue, -1, &done, diag))
+    if (!device_drain(base, diag))
         return false;
     char *out = (char *)(uintptr_t)to;
     if (element_B == 1 && count)
@@ -229,11 +237,10 @@ device_stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *
 }
 
 static bool
-device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, bool *done_out,
+device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
             struct sp_diag *diag)
 {
-    (void)stream;
-    return rt_cpu_queue_wait(&device_of(base)->queue, timeout_ms, done_out, diag);
+    return rt_cpu_queue_wait(&device_of(base)->queue, wait, done_out, diag);
 }
 
 static void

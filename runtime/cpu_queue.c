@@ -3,7 +3,7 @@
  *
  * One first-in-first-out queue; the head runs. Workers join the head under the lock, then take
  * chunks of its blocks by an atomic counter; whoever finds none left marks it exhausted, and the
- * last to leave finishes it: its fault or interrupt becomes the pending diagnostic, the next job
+ * last to leave finishes it: its fault or interrupt is kept for who launched (unraised.c), the next job
  * becomes the head. Threads start at the first launch, block all signals (Ctrl-C belongs to the
  * program's own threads), compute as IEEE says whatever rounding and flushing of subnormals the
  * thread has that starts them, and live as long as the device.
@@ -45,7 +45,6 @@ rt_cpu_queue_init(struct cpu_queue *queue, uint32_t n_workers)
     memset(queue, 0, sizeof *queue);
     queue->n_workers = n_workers;
     queue_init_sync(queue);
-    sp_diag_init(&queue->pending);
 }
 
 /* What the parent's queue held is left alone, not freed: a thread that is gone may have been
@@ -59,7 +58,7 @@ rt_cpu_queue_reset(struct cpu_queue *queue)
     queue->n_finished = queue->n_submitted;
     queue->threads = NULL;
     queue->n_threads = 0;
-    sp_diag_init(&queue->pending);
+    memset(&queue->unraised, 0, sizeof queue->unraised);
 }
 
 void
@@ -110,6 +109,21 @@ queue_run_job(struct cpu_job *job, const struct worker_memory *memory)
     }
 }
 
+/* With the lock held. */
+static void
+queue_keep_failure(struct cpu_queue *queue, const struct cpu_job *job)
+{
+    const struct artifact *artifact = job->code->base.artifact;
+    bool raised = __atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2;
+    if (!raised && !queue_cancelled(job))
+        return;
+    struct sp_diag *diag = rt_unraised_of(&queue->unraised, job->thread);
+    if (raised)
+        sp_fault_explain(artifact, &job->fault, diag);
+    else if (diag->code == SP_OK)
+        sp_diag_set(diag, SP_E_CANCELLED, NULL, artifact->name ? artifact->name : "?");
+}
+
 /* With the lock held, by the last worker in it. */
 static void
 queue_finish_head(struct cpu_queue *queue)
@@ -118,11 +132,7 @@ queue_finish_head(struct cpu_queue *queue)
     queue->head = job->next;
     if (!queue->head)
         queue->tail = NULL;
-    const struct artifact *artifact = job->code->base.artifact;
-    if (__atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2)
-        sp_fault_explain(artifact, &job->fault, &queue->pending);
-    else if (queue->pending.code == SP_OK && queue_cancelled(job))
-        sp_diag_set(&queue->pending, SP_E_CANCELLED, NULL, artifact->name ? artifact->name : "?");
+    queue_keep_failure(queue, job);
     struct cpu_code *code = job->code;
     if (job->params_cap_B == QUEUE_PARAMS_B && queue->n_spare < QUEUE_MAX_SPARE) {
         job->next = queue->spare;
@@ -252,6 +262,7 @@ queue_fill_job(struct cpu_queue *queue, struct cpu_job *job, struct cpu_code *co
         job->block.grid_dim[i] = launch->grid[i];
         job->block.block_dim[i] = launch->block[i];
     }
+    job->thread = launch->thread;
     job->block.fault = &job->fault;
     job->block.cancel = &job->cancel;
     job->n_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
@@ -295,20 +306,21 @@ rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *code, const struct rt
 }
 
 bool
-rt_cpu_queue_wait(struct cpu_queue *queue, int timeout_ms, bool *done_out, struct sp_diag *diag)
+rt_cpu_queue_wait(struct cpu_queue *queue, const struct rt_wait *wait, bool *done_out,
+                  struct sp_diag *diag)
 {
-    struct timespec until = rt_deadline(timeout_ms);
+    struct timespec until = rt_deadline(wait->timeout_ms);
     pthread_mutex_lock(&queue->lock);
     uint64_t last = queue->n_submitted;
     bool in_time = true;
     while (queue->n_finished < last && in_time) {
-        if (timeout_ms < 0)
+        if (wait->timeout_ms < 0)
             pthread_cond_wait(&queue->idle, &queue->lock);
         else
             in_time = pthread_cond_timedwait(&queue->idle, &queue->lock, &until) != ETIMEDOUT;
     }
     bool done = queue->n_finished >= last;
-    bool ok = !done || queue->pending.code == SP_OK || rt_diag_move(diag, &queue->pending);
+    bool ok = !done || rt_unraised_take(&queue->unraised, wait, diag);
     pthread_mutex_unlock(&queue->lock);
     if (ok)
         *done_out = done;
@@ -340,7 +352,7 @@ rt_cpu_queue_finish(struct cpu_queue *queue)
         free(job);
     }
     free(queue->threads);
-    sp_diag_finish(&queue->pending);
+    rt_unraised_finish(&queue->unraised);
     pthread_cond_destroy(&queue->idle);
     pthread_cond_destroy(&queue->work);
     pthread_mutex_destroy(&queue->lock);

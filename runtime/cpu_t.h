@@ -34,6 +34,7 @@ struct cpu_job {
     bool exhausted;            /* under the queue's lock: no block is left to take */
     uint32_t cancel;           /* accessed atomically */
     struct sp_fault fault;
+    uint64_t thread; /* of the host, that launched */
     uint32_t shared_B;
     uint32_t params_cap_B;
     _Alignas(16) char params[];
@@ -51,7 +52,7 @@ struct cpu_queue {
     pthread_t *threads;
     uint32_t n_threads; /* started */
     bool ending;
-    struct sp_diag pending; /* the first thing that went wrong since the last wait */
+    struct rt_unraised_list unraised; /* and interrupts */
 };
 
 struct cpu_allocation {
@@ -91,8 +92,8 @@ void rt_cpu_queue_count(struct cpu_queue *queue, uint64_t *submitted_out, uint64
 SP_MUST_CHECK bool rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *code,
                                     const struct rt_launch *launch, const void *params,
                                     struct sp_diag *diag);
-SP_MUST_CHECK bool rt_cpu_queue_wait(struct cpu_queue *queue, int timeout_ms, bool *done_out,
-                                     struct sp_diag *diag);
+SP_MUST_CHECK bool rt_cpu_queue_wait(struct cpu_queue *queue, const struct rt_wait *wait,
+                                     bool *done_out, struct sp_diag *diag);
 void rt_cpu_queue_cancel(struct cpu_queue *queue);
 
 /* cpu_device.c. Every operation begins with it: in a child after fork it makes the device

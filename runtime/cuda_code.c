@@ -219,7 +219,7 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
     bool ok = true;
     if (raises) {
         uint64_t address = 0;
-        ok = rt_cuda_fault_take(dev, code, launch->stream, &slot, &address, diag);
+        ok = rt_cuda_fault_take(dev, code, launch, &slot, &address, diag);
         memcpy((char *)params + code->fault_offset, &address, sizeof address);
     }
     if (ok)

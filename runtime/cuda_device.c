@@ -85,6 +85,18 @@ device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
     return ok;
 }
 
+static bool device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
+                        struct sp_diag *diag);
+
+/* The end of a copy. Who copies is not said, so exceptions of numbered threads stay for their own waits. */
+static bool
+device_drain(struct rt_device *base, const rt_stream *stream, struct sp_diag *diag)
+{
+    const struct rt_wait wait = {.stream = stream, .timeout_ms = -1, .own_only = true};
+    bool done;
+    return device_wait(base, &wait, &done, diag);
+}
+
 static bool
 device_copy_in(struct rt_device *base, uint64_t to, const void *from, uint64_t size_B,
                rt_stream stream, struct sp_diag *diag)
@@ -93,8 +105,7 @@ device_copy_in(struct rt_device *base, uint64_t to, const void *from, uint64_t s
     if (size_B)
         CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemcpyHtoDAsync, to, from, size_B,
                   (CUstream)stream);
-    bool done;
-    return ok && rt_device_wait(base, &stream, -1, &done, diag);
+    return ok && device_drain(base, &stream, diag);
 }
 
 static bool
@@ -105,8 +116,7 @@ device_copy_out(struct rt_device *base, void *to, uint64_t from, uint64_t size_B
     if (size_B)
         CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemcpyDtoHAsync, to, from, size_B,
                   (CUstream)stream);
-    bool done;
-    return ok && rt_device_wait(base, &stream, -1, &done, diag);
+    return ok && device_drain(base, &stream, diag);
 }
 
 static bool
@@ -250,9 +260,10 @@ device_poll(struct cuda_device *dev, CUstream stream, int timeout_ms)
  * but those that another library made "non-blocking"; these are waited for at the end, without
  * limit. */
 static bool
-device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, bool *done_out,
+device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
             struct sp_diag *diag)
 {
+    const rt_stream *stream = wait->stream;
     struct cuda_device *dev = (struct cuda_device *)base;
     enum cuda_entered entered = cuda_enter(dev, diag);
     if (entered == CUDA_ENTER_FAILED)
@@ -260,19 +271,19 @@ device_wait(struct rt_device *base, const rt_stream *stream, int timeout_ms, boo
     const char *function = "cuStreamQuery";
     uint64_t before = atomic_load(&dev->faults.n_launched);
     CUresult result = CUDA_SUCCESS;
-    if (timeout_ms >= 0)
-        result = device_poll(dev, (CUstream)(stream ? *stream : 0), timeout_ms);
+    if (wait->timeout_ms >= 0)
+        result = device_poll(dev, (CUstream)(stream ? *stream : 0), wait->timeout_ms);
     bool done = result == CUDA_SUCCESS;
     if (done && !stream) {
         function = "cuCtxSynchronize";
         result = dev->api->cuCtxSynchronize();
-    } else if (done && timeout_ms < 0) {
+    } else if (done && wait->timeout_ms < 0) {
         function = "cuStreamSynchronize";
         result = dev->api->cuStreamSynchronize((CUstream)*stream);
     }
     bool ok = true;
     if (result == CUDA_SUCCESS)
-        ok = rt_cuda_faults_collect(dev, stream, before, diag);
+        ok = rt_cuda_faults_collect(dev, wait, before, diag);
     else if (result != CUDA_ERROR_NOT_READY)
         ok = rt_cuda_fail(dev->driver, function, result, diag);
     cuda_leave(dev, entered);

@@ -1,7 +1,7 @@
 /* cuda_fault: exceptions that kernels raise on a GPU. A launch of a kernel that can raise gets
  * one of 256 struct sp_fault in host memory that the device writes over the bus; its address
  * travels in the parameter area. After a wait the slots of what was waited for are looked at and
- * freed, and the first fault becomes a diagnostic. A kernel that cannot raise never comes here.
+ * freed, and the faults become diagnostics of the threads that launched (unraised.c). A kernel that cannot raise never comes here.
  *
  * Threads launch while others wait, so a wait covers the launches that were numbered when it began.
  * When all slots are in flight the launch waits for the device. A slot holds a share of the
@@ -17,7 +17,6 @@ rt_cuda_faults_init(struct cuda_faults *faults)
 {
     memset(faults, 0, sizeof *faults);
     pthread_mutex_init(&faults->lock, NULL);
-    sp_diag_init(&faults->pending);
 }
 
 void
@@ -29,7 +28,7 @@ rt_cuda_faults_finish(struct cuda_device *dev)
             rt_cuda_code_drop(faults->slots[i].code);
     if (faults->host)
         dev->api->cuMemFreeHost(faults->host);
-    sp_diag_finish(&faults->pending);
+    rt_unraised_finish(&faults->unraised);
     pthread_mutex_destroy(&faults->lock);
 }
 
@@ -79,7 +78,7 @@ fault_find_raised(const struct cuda_faults *faults, uint32_t *slot_out)
     return found;
 }
 
-/* With the lock held: what was waited for is freed; what raised is kept in `pending`. */
+/* With the lock held: what was waited for is freed; what raised is kept for the thread that launched. */
 static void
 fault_scan(struct cuda_faults *faults, const rt_stream *stream, uint64_t before)
 {
@@ -87,7 +86,7 @@ fault_scan(struct cuda_faults *faults, const rt_stream *stream, uint64_t before)
     while (fault_find_raised(faults, &first)) {
         faults->slots[first].reported = true;
         sp_fault_explain(faults->slots[first].code->base.artifact, &faults->host[first],
-                         &faults->pending);
+                         rt_unraised_of(&faults->unraised, faults->slots[first].thread));
     }
     for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
         struct cuda_slot *slot = &faults->slots[i];
@@ -113,7 +112,7 @@ fault_find_free(struct cuda_faults *faults, uint32_t *slot_out)
 }
 
 bool
-rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, rt_stream stream,
+rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct rt_launch *launch,
                    uint32_t *slot_out, uint64_t *address_out, struct sp_diag *diag)
 {
     struct cuda_faults *faults = &dev->faults;
@@ -136,8 +135,8 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, rt_stream st
         memset(&faults->host[slot], 0, sizeof faults->host[slot]);
         atomic_fetch_add_explicit(&code->shares, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&faults->n_used, 1, memory_order_relaxed);
-        faults->slots[slot] =
-            (struct cuda_slot){.code = code, .stream = stream, .ticket = UINT64_MAX};
+        faults->slots[slot] = (struct cuda_slot){
+            .code = code, .stream = launch->stream, .thread = launch->thread, .ticket = UINT64_MAX};
         *slot_out = slot;
         *address_out = faults->device + slot * sizeof(struct sp_fault);
     }
@@ -162,16 +161,16 @@ rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot)
 }
 
 bool
-rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, uint64_t before,
+rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint64_t before,
                        struct sp_diag *diag)
 {
     struct cuda_faults *faults = &dev->faults;
     if (!atomic_load_explicit(&faults->n_used, memory_order_relaxed) &&
-        __atomic_load_n(&faults->pending.code, __ATOMIC_RELAXED) == SP_OK)
+        !__atomic_load_n(&faults->unraised.all.len, __ATOMIC_RELAXED))
         return true;
     pthread_mutex_lock(&faults->lock);
-    fault_scan(faults, stream, before);
-    bool ok = faults->pending.code == SP_OK || rt_diag_move(diag, &faults->pending);
+    fault_scan(faults, wait->stream, before);
+    bool ok = rt_unraised_take(&faults->unraised, wait, diag);
     pthread_mutex_unlock(&faults->lock);
     return ok;
 }

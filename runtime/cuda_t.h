@@ -57,6 +57,7 @@ struct cuda_code {
 struct cuda_slot {
     struct cuda_code *code; /* NULL: free */
     rt_stream stream;
+    uint64_t thread; /* of the host */
     uint64_t ticket; /* number of the launch; UINT64_MAX: not launched yet */
     bool reported;
 };
@@ -72,7 +73,7 @@ struct cuda_faults {
     _Atomic(uint32_t) n_used;
     _Atomic(uint64_t) n_launched;
     struct cuda_slot slots[CUDA_N_SLOTS];
-    struct sp_diag pending; /* found while making room */
+    struct rt_unraised_list unraised;
 };
 
 struct cuda_device {
@@ -127,14 +128,15 @@ bool rt_cuda_launch(struct rt_device *dev, struct rt_code *code, const struct rt
 void rt_cuda_faults_init(struct cuda_faults *faults);
 void rt_cuda_faults_finish(struct cuda_device *dev);
 /* A cleared slot for a launch of `code`; waits for the device when all are in flight. */
-bool rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, rt_stream stream,
-                        uint32_t *slot_out, uint64_t *address_out, struct sp_diag *diag);
+bool rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code,
+                        const struct rt_launch *launch, uint32_t *slot_out, uint64_t *address_out,
+                        struct sp_diag *diag);
 /* The slot's launch is in its stream. */
 void rt_cuda_fault_launched(struct cuda_device *dev, uint32_t slot);
 void rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot);
-/* After a wait for `stream` (NULL: for all) that began when `n_launched` was `before`: frees the slots
- * of what was waited for; false if a kernel raised. */
-bool rt_cuda_faults_collect(struct cuda_device *dev, const rt_stream *stream, uint64_t before,
+/* After a wait that began when `n_launched` was `before`: frees the slots of what was waited for; false
+ * if a kernel raised. */
+bool rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint64_t before,
                             struct sp_diag *diag);
 
 #endif

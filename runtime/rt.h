@@ -105,6 +105,15 @@ struct rt_launch {
     uint32_t shared_B; /* dynamic, on top of the kernel's own */
     uint32_t reserved;
     rt_stream stream;
+    uint64_t thread; /* of the host, a number that no other one has or had: its waits raise what the
+                      * kernel raises */
+};
+
+struct rt_wait {
+    const rt_stream *stream; /* NULL: all of the device's work */
+    int timeout_ms;          /* negative: for ever */
+    uint64_t thread;         /* as in its launches */
+    bool own_only;           /* raise nothing of other threads' launches */
 };
 
 enum rt_memory_kind {
@@ -138,7 +147,7 @@ struct rt_device_ops {
 
     bool (*stream_create)(struct rt_device *dev, rt_stream *stream_out, struct sp_diag *diag);
     bool (*stream_destroy)(struct rt_device *dev, rt_stream stream, struct sp_diag *diag);
-    bool (*wait)(struct rt_device *dev, const rt_stream *stream, int timeout_ms, bool *done_out,
+    bool (*wait)(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
                  struct sp_diag *diag);
     void (*cancel)(struct rt_device *dev);
 
@@ -250,29 +259,37 @@ rt_device_stream_destroy(struct rt_device *dev, rt_stream stream, struct sp_diag
     return dev->ops->stream_destroy(dev, stream, diag);
 }
 
-/* Waits for a stream's work, or (`stream` NULL) for all of the device's, at most `timeout_ms`
- * (negative: for ever; blocks). Succeeds with `*done_out` false when time is up. Once done it
- * fails with what went wrong since the last wait or copy: a kernel's exception, a dead context,
- * an interrupt. */
+/* Waits as it is told (blocks). Succeeds with `*done_out` false when time is up. Once done it fails with
+ * what went wrong since the last wait or copy: a kernel's exception (of this thread's launches first,
+ * else of another one's that nobody has raised), a dead context, an interrupt. */
+SP_MUST_CHECK static inline bool
+rt_device_wait_for(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
+                   struct sp_diag *diag)
+{
+    return dev->ops->wait(dev, wait, done_out, diag);
+}
+
+/* The same for programs of one thread. */
 SP_MUST_CHECK static inline bool
 rt_device_wait(struct rt_device *dev, const rt_stream *stream, int timeout_ms, bool *done_out,
                struct sp_diag *diag)
 {
-    return dev->ops->wait(dev, stream, timeout_ms, done_out, diag);
+    struct rt_wait wait = {.stream = stream, .timeout_ms = timeout_ms};
+    return dev->ops->wait(dev, &wait, done_out, diag);
 }
 
 SP_MUST_CHECK static inline bool
 rt_device_synchronize(struct rt_device *dev, struct sp_diag *diag)
 {
     bool done;
-    return dev->ops->wait(dev, NULL, -1, &done, diag);
+    return rt_device_wait(dev, NULL, -1, &done, diag);
 }
 
 SP_MUST_CHECK static inline bool
 rt_stream_synchronize(struct rt_device *dev, rt_stream stream, struct sp_diag *diag)
 {
     bool done;
-    return dev->ops->wait(dev, &stream, -1, &done, diag);
+    return rt_device_wait(dev, &stream, -1, &done, diag);
 }
 
 /* Asks what is running and queued to stop; the next wait then fails with SP_E_CANCELLED. Does

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "runtime/rt.h"
+#include "support/vec.h"
 
 struct cuda_driver;
 
@@ -47,6 +48,23 @@ SP_MUST_CHECK bool rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver 
                                 int ordinal, struct rt_device **dev_out, struct sp_diag *diag);
 SP_MUST_CHECK bool rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out,
                                struct sp_diag *diag);
+
+/* unraised.c: exceptions that were found, one per thread of the host that launched. Whose lock guards
+ * the list guards these. */
+struct rt_unraised {
+    uint64_t thread;
+    bool shown; /* another thread has raised a copy */
+    struct sp_diag diag;
+};
+struct rt_unraised_list {
+    SP_VEC(struct rt_unraised) all;
+};
+void rt_unraised_finish(struct rt_unraised_list *list);
+/* Where the next exception of the thread's launches goes: filled already if it has one. */
+struct sp_diag *rt_unraised_of(struct rt_unraised_list *list, uint64_t thread);
+/* True if there is nothing for this wait to raise. */
+bool rt_unraised_take(struct rt_unraised_list *list, const struct rt_wait *wait,
+                      struct sp_diag *diag);
 
 /* The offset of the fault address in the parameter area, or -1. */
 int32_t rt_fault_offset(const struct artifact *artifact);

@@ -6,6 +6,7 @@ All of it holds on every device; the python device differs where a test says so.
 import gc
 import sys
 import threading
+import time
 import weakref
 
 import gpu
@@ -195,34 +196,110 @@ def test_exceptions_keep_no_arrays():
     assert sys.getrefcount(on_device) == before and error.args == (7, 3)
 
 
-def test_threads_raise_at_once():
-    """Each exception is one that was raised, whoever gets it; nothing else fails and all goes on."""
-    one = kit.kernel(ONE, "one")
-    run(one, fresh(), -1, 0)
-    got, others, arrays = [], [], []
+def in_threads(work, n):
+    """What each thread's work returned, by its number; nothing else may be raised."""
+    results, others = {}, []
 
-    def work(j):
-        for k in range(10):
-            x = np.zeros(N, "int64")
-            try:
-                run(one, x, j, 100 * j + k)
-            except ValueError as error:
-                got.append(error.args)
-            except BaseException as error:
-                others.append(error)
-            arrays.append((x, j, 100 * j + k))
+    def run(j):
+        try:
+            results[j] = work(j)
+        except BaseException as error:
+            others.append(error)
 
-    threads = [threading.Thread(target=work, args=(j,)) for j in range(6)]
+    threads = [threading.Thread(target=run, args=(j,)) for j in range(n)]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
     assert others == []
-    made = {(100 * j + k, j) for j in range(6) for k in range(10)}
-    assert got and len(set(got)) == len(got) and set(got) <= made
-    raised(gpu.synchronize)
-    x = np.zeros(N, "int64")
-    run(one, x, -1, 1)
-    assert x.tolist() == [2] * N
-    for x, j, value in arrays:
-        assert x.tolist() == [value + (i != j) for i in range(N)]
+    return [results[j] for j in range(n)]
+
+
+def test_threads_raise_at_once():
+    """A launch with host arrays raises what it raised, and nothing of other threads."""
+    one = kit.kernel(ONE, "one")
+    run(one, fresh(), -1, 0)
+
+    def work(j):
+        got = []
+        for k in range(10):
+            x = np.zeros(N, "int64")
+            value = 100 * j + k
+            with pytest.raises(ValueError) as caught:  # noqa: PT011
+                one[1, N](x, j, value)
+            got.append(caught.value.args)
+            assert x.tolist() == [value + (i != j) for i in range(N)]
+            one[1, N](x, -1, value)  # raises nothing, whatever other threads do
+            assert x.tolist() == [value + 1] * N
+        return got
+
+    made = [[(100 * j + k, j) for k in range(10)] for j in range(6)]
+    assert in_threads(work, 6) == made
+    gpu.synchronize()
+
+
+def test_threads_get_their_own():
+    """A thread that synchronises gets what its launches raised, also when others asked before."""
+    one = kit.kernel(ONE, "one")
+    run(one, fresh(), -1, 0)
+    launched, asked = threading.Barrier(6), threading.Barrier(6)
+
+    def work(j):
+        x = fresh()
+        launched.wait()
+        one[1, N](x, j, j)
+        launched.wait()
+        errors = [e.args for e in raised(gpu.synchronize) if e is not None]
+        asked.wait()
+        assert x.copy_to_host().tolist() == [j + (i != j) for i in range(N)]
+        return errors
+
+    for j, errors in enumerate(in_threads(work, 6)):
+        assert errors[0] == (j, j)
+        assert set(errors[1:]) <= {(k, k) for k in range(6) if k != j}
+    assert raised(gpu.synchronize) == [None] * 4
+
+
+def test_threads_that_only_launch():
+    """Whoever synchronises for them gets what they raised, each once; so do they, if they ever wait."""
+    one, x = kit.kernel(ONE, "one"), fresh()
+    run(one, x, -1, 0)
+    go, done = threading.Event(), []
+
+    def waits():
+        one[1, N](x, 2, 7)
+        done.append(None)
+        go.wait()
+        done.append(raised(gpu.synchronize))
+
+    def ends():
+        one[1, N](x, 3, 8)
+
+    thread = threading.Thread(target=waits)
+    thread.start()
+    while not done:
+        time.sleep(0.001)
+    other = threading.Thread(target=ends)
+    other.start()
+    other.join()
+    errors = raised(gpu.synchronize)
+    assert [e and e.args for e in errors] == [(7, 2), (8, 3), None, None]
+    if not is_python():
+        assert "another thread" in errors[0].__notes__[-1]
+    go.set()
+    thread.join()
+    assert [e and e.args for e in done[1]] == [(7, 2), None, None, None]
+    assert raised(gpu.synchronize) == [None] * 4
+
+
+def test_its_own_comes_first():
+    one, x = kit.kernel(ONE, "one"), fresh()
+    run(one, x, -1, 0)
+    thread = threading.Thread(target=lambda: one[1, N](x, 3, 8))
+    thread.start()
+    thread.join()
+    host = np.zeros(N, "int64")
+    one[1, N](host, -1, 1)  # waits for its own end, which raises nothing of others
+    assert host.tolist() == [2] * N
+    one[1, N](x, 5, 9)
+    assert [e and e.args for e in raised(gpu.synchronize)] == [(9, 5), (8, 3), None, None]

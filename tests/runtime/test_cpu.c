@@ -161,7 +161,7 @@ static void
 launch(struct fixture *f, struct rt_code *code, uint32_t x, uint32_t y, uint32_t z, uint32_t block,
        void *address, int64_t number)
 {
-    struct rt_launch how = {{x, y, z}, {block, 1, 1}, 0, 0, 0};
+    struct rt_launch how = {{x, y, z}, {block, 1, 1}, 0, 0, 0, 0};
     struct params params = {(uintptr_t)address, number};
     assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
     assert_true(rt_device_launch(f->dev, code, &how, &params, &f->diag));
@@ -195,7 +195,7 @@ test_no_threads(void **state)
 {
     struct fixture *f = *state;
     struct rt_code *code = load(f, "count", 0);
-    struct rt_launch how = {{1, 1, 1}, {4, 1, 1}, 0, 0, 0};
+    struct rt_launch how = {{1, 1, 1}, {4, 1, 1}, 0, 0, 0, 0};
     uint32_t count = 0;
     struct params params = {(uintptr_t)&count, 0};
     no_threads = true;
@@ -255,7 +255,7 @@ test_shared(void **state)
     struct rt_code *code = load(f, "shared", 1000);
     uint64_t sums[100];
     for (uint32_t dynamic_B = 0; dynamic_B < 227 * 1024 - 1000; dynamic_B += 77777) {
-        struct rt_launch how = {{100, 1, 1}, {1, 1, 1}, dynamic_B, 0, 0};
+        struct rt_launch how = {{100, 1, 1}, {1, 1, 1}, dynamic_B, 0, 0, 0};
         struct params params = {(uintptr_t)sums, 1000 + dynamic_B};
         assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
         assert_true(rt_device_launch(f->dev, code, &how, &params, &f->diag));
@@ -263,7 +263,7 @@ test_shared(void **state)
         for (uint64_t i = 0; i < 100; i++)
             assert_int_equal(sums[i], i * (1000 + dynamic_B));
     }
-    struct rt_launch how = {{1, 1, 1}, {1, 1, 1}, 227 * 1024 - 999, 0, 0};
+    struct rt_launch how = {{1, 1, 1}, {1, 1, 1}, 227 * 1024 - 999, 0, 0, 0};
     assert_false(rt_device_prepare(f->dev, code, &how, &f->diag));
     assert_int_equal(f->diag.code, SP_E_SHARED_LIMIT);
     rt_code_unload(code);
@@ -434,7 +434,7 @@ test_fork(void **state)
     assert_true(child >= 0);
     if (child == 0) {
         uint64_t address;
-        struct rt_launch how = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0};
+        struct rt_launch how = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0, 0};
         struct params params = {(uintptr_t)&y, 2};
         alarm(60);
         bool ok = rt_device_alloc(f->dev, 8, &address, &f->diag) &&

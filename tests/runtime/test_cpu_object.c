@@ -71,7 +71,7 @@ static void
 launch(struct fixture *f, struct rt_code *code, uint32_t grid, uint32_t block,
        struct params *params)
 {
-    struct rt_launch how = {{grid, 1, 1}, {block, 1, 1}, 0, 0, 0};
+    struct rt_launch how = {{grid, 1, 1}, {block, 1, 1}, 0, 0, 0, 0};
     assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
     assert_true(rt_device_launch(f->dev, code, &how, params, &f->diag));
 }

@@ -216,7 +216,7 @@ test_contexts(void **state)
     assert_ptr_equal(f->fake->current, FAKE_FOREIGN);
     assert_true(rt_device_free(f->dev, address, &f->diag));
     struct rt_code *code = load(f, false);
-    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0};
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0, 0};
     uint64_t params[3] = {0};
     assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
     rt_code_unload(code);
@@ -236,7 +236,7 @@ test_launch(void **state)
     assert_int_equal(code->attributes.registers, 96);
     assert_int_equal(code->attributes.max_threads, 640);
     assert_int_equal(code->attributes.shared_B, 1024);
-    struct rt_launch launch = {{7, 6, 5}, {4, 3, 2}, 128, 0, 0x77};
+    struct rt_launch launch = {{7, 6, 5}, {4, 3, 2}, 128, 0, 0x77, 0};
     uint64_t params[3] = {0x1122334455667788, 0x99aabbcc, 0};
     assert_true(rt_device_prepare(f->dev, code, &launch, &f->diag));
     assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
@@ -263,7 +263,7 @@ test_shared_memory(void **state)
 {
     struct fixture *f = *state;
     struct rt_code *code = load(f, false);
-    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 49152 - 1024, 0, 0};
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 49152 - 1024, 0, 0, 0};
     assert_true(rt_device_prepare(f->dev, code, &launch, &f->diag));
     assert_int_equal(f->fake->dynamic_B, 0); /* within the default: not asked for */
     launch.shared_B++;
@@ -419,7 +419,7 @@ test_faults(void **state)
 {
     struct fixture *f = *state;
     struct rt_code *code = load(f, true);
-    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x21};
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x21, 0};
     uint64_t params[3] = {0};
     assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
     assert_int_equal(f->fake->params_B, 24);
@@ -444,12 +444,13 @@ test_faults_of_later_launches(void **state)
     struct fixture *f = *state;
     struct cuda_device *dev = (struct cuda_device *)f->dev;
     struct rt_code *code = load(f, true);
-    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x21};
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x21, 0};
     uint64_t params[3] = {0};
     assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
     uint64_t before = atomic_load(&dev->faults.n_launched);
+    struct rt_wait wait = {.stream = &launch.stream};
     assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
-    assert_true(rt_cuda_faults_collect(dev, &launch.stream, before, &f->diag));
+    assert_true(rt_cuda_faults_collect(dev, &wait, before, &f->diag));
     assert_int_equal(atomic_load(&dev->faults.n_used), 1);
     assert_true(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
     assert_int_equal(atomic_load(&dev->faults.n_used), 0);
@@ -463,7 +464,7 @@ test_faults_fill_up(void **state)
 {
     struct fixture *f = *state;
     struct rt_code *code = load(f, true);
-    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x22};
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x22, 0};
     uint64_t params[3] = {0};
     rt_stream other = 0x23;
     for (int i = 0; i < CUDA_N_SLOTS; i++) {
@@ -493,7 +494,7 @@ test_faults_in_order(void **state)
 {
     struct fixture *f = *state;
     struct rt_code *code = load(f, true);
-    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x22};
+    struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0x22, 0};
     uint64_t params[3] = {0};
     for (int i = 0; i < CUDA_N_SLOTS - 1; i++)
         assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
@@ -505,6 +506,69 @@ test_faults_in_order(void **state)
     assert_int_equal(f->diag.n_notes, 1); /* the others are of the same place */
     expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
     assert_true(rt_stream_synchronize(f->dev, launch.stream, &f->diag));
+    rt_code_unload(code);
+}
+
+static bool
+wait_as(struct fixture *f, uint64_t thread, bool own_only)
+{
+    struct rt_wait wait = {.timeout_ms = -1, .thread = thread, .own_only = own_only};
+    bool done = false;
+    bool ok = rt_device_wait_for(f->dev, &wait, &done, &f->diag);
+    assert_true(ok == (f->diag.code == SP_OK));
+    return ok;
+}
+
+/* An exception is the launching thread's; another one that asks raises a copy, once. */
+static void
+test_faults_of_threads(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, true);
+    struct rt_launch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    uint64_t params[3] = {0};
+    f->fake->fault_site = 0;
+    for (launch.thread = 1; launch.thread <= 3; launch.thread++)
+        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    f->fake->fault_site = -1;
+    uint8_t byte = 0; /* a copy says nobody's number, so the exceptions stay */
+    assert_true(rt_device_copy_in(f->dev, (uintptr_t)&byte, &byte, 1, 0, &f->diag));
+    assert_true(wait_as(f, 9, true));
+    assert_false(wait_as(f, 2, true));
+    assert_int_equal(f->diag.n_notes, 1);
+    expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
+    assert_true(wait_as(f, 2, true));
+    for (int i = 0; i < 2; i++) { /* those of 1 and 3 */
+        assert_false(wait_as(f, 9, false));
+        assert_int_equal(f->diag.n_notes, 2);
+        expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
+    }
+    assert_true(wait_as(f, 9, false));
+    assert_true(wait_as(f, 2, false));
+    for (uint64_t thread = 1; thread <= 3; thread += 2) {
+        assert_false(wait_as(f, thread, false));
+        expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
+        assert_true(wait_as(f, thread, false));
+    }
+    rt_code_unload(code);
+}
+
+/* Threads that never wait: what others have raised of theirs is forgotten some day. */
+static void
+test_faults_of_many_threads(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_code *code = load(f, true);
+    struct rt_launch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    uint64_t params[3] = {0};
+    struct cuda_device *dev = (struct cuda_device *)f->dev;
+    f->fake->fault_site = 0;
+    for (launch.thread = 1; launch.thread <= 1000; launch.thread++) {
+        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+        assert_false(wait_as(f, 5000, false));
+        expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
+    }
+    assert_true(dev->faults.unraised.all.len <= 64);
     rt_code_unload(code);
 }
 
@@ -533,6 +597,8 @@ main(int argc, char **argv)
         WITH_DEVICE(test_faults_of_later_launches),
         WITH_DEVICE(test_faults_fill_up),
         WITH_DEVICE(test_faults_in_order),
+        WITH_DEVICE(test_faults_of_threads),
+        WITH_DEVICE(test_faults_of_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
