@@ -143,6 +143,20 @@ core_optimise(const struct cg_request *request, struct ir_module *core, struct s
     return true;
 }
 
+/* Effects; on the host, whose threads wait in the kernel alone, the functions that wait inlined. */
+static bool
+core_settle_waits(const struct cg_request *request, struct ir_module *core, struct sp_diag *diag)
+{
+    ir_fill_effects(core);
+    if (request->arch.sm || !core->funcs.data[0]->may_wait)
+        return true;
+    if (!ir_inline_waits(core, diag) || !core_verify(request, core, "inlining what waits", diag))
+        return false;
+    ir_opt_dce(core);
+    ir_fill_effects(core);
+    return true;
+}
+
 /* ---- The emitter's life ---- */
 
 static void
@@ -202,6 +216,20 @@ core_fill_sites(struct artifact *artifact, const struct ir_module *core)
     }
 }
 
+static void
+core_fill_waits(struct artifact *artifact, const struct cg_emit *e)
+{
+    if (!e->waits.len)
+        return;
+    artifact->waits = sp_alloc(e->waits.len * sizeof *artifact->waits);
+    artifact->n_waits = e->waits.len;
+    for (uint32_t i = 0; i < e->waits.len; i++) {
+        artifact->waits[i] = e->waits.data[i];
+        artifact->waits[i].where = sp_src_copy(&e->waits.data[i].where);
+        artifact->waits[i].name = core_strdup(e->waits.data[i].name);
+    }
+}
+
 static struct artifact *
 core_artifact(const struct cg_request *request, const struct ir_module *core)
 {
@@ -245,6 +273,7 @@ core_generate(struct cg_emit *e, struct cg_machine **machine, struct cg_steps *s
     if (!cg_params_fill(e) || !cg_emit(e) || !core_settle_ptx(e, machine) ||
         !cg_link_libdevice(e, *machine))
         return false;
+    core_fill_waits(e->artifact, e);
     steps_llvm(steps, e, CG_STAGE_EMIT);
     size_t len;
     e->artifact->entry = core_strdup(LLVMGetValueName2(e->entry, &len));
@@ -298,7 +327,8 @@ cg_compile_core(struct cg_state *state, struct ir_module *core, const struct cg_
     if (!core_check_request(request, core, diag) || !core_verify(request, core, "lowering", diag) ||
         (optimise && request->options.opt_level > 0 && !core_optimise(request, core, diag)))
         return false;
-    ir_fill_effects(core);
+    if (!core_settle_waits(request, core, diag))
+        return false;
     cg_steps_core(&steps, core, CG_STAGE_OPT);
 
     struct cg_machine *machine;

@@ -109,7 +109,8 @@ static bool
 emit_block(struct cg_emit *e, uint32_t index)
 {
     const struct ir_block *block = &e->func->blocks.data[index];
-    LLVMPositionBuilderAtEnd(e->builder, e->blocks[index]);
+    bool begun = e->coro && index == 0; /* behind what cg_coro_begin has emitted */
+    LLVMPositionBuilderAtEnd(e->builder, begun ? LLVMGetInsertBlock(e->builder) : e->blocks[index]);
     for (uint32_t i = 0; i < block->insns.len; i++) {
         cg_lineinfo_insn(e, block->insns.data[i]);
         if (!cg_emit_insn(e, block->insns.data[i]))
@@ -148,7 +149,7 @@ emit_func_begin(struct cg_emit *e, uint32_t index)
         e->hidden[i] = LLVMGetParam(e->this->fn, i);
     /* The fault of an nvptx kernel stands behind its own parameters. */
     uint32_t n_own = e->this->n_hidden + func->n_params;
-    if (LLVMCountParams(e->this->fn) > n_own)
+    if (e->arch.sm && LLVMCountParams(e->this->fn) > n_own)
         e->hidden[0] = LLVMGetParam(e->this->fn, n_own);
     cg_lineinfo_func(e, func, e->this->fn);
 }
@@ -160,7 +161,10 @@ emit_func_end(struct cg_emit *e, uint32_t n, const uint32_t *order)
     if (e->last) {
         LLVMMoveBasicBlockAfter(e->last, LLVMGetLastBasicBlock(e->this->fn));
         LLVMPositionBuilderAtEnd(e->builder, e->last);
-        LLVMBuildRetVoid(e->builder);
+        if (e->coro)
+            cg_coro_end(e);
+        else
+            LLVMBuildRetVoid(e->builder);
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct ir_block *block = &e->func->blocks.data[order[i]];
@@ -181,6 +185,9 @@ emit_func(struct cg_emit *e, uint32_t index)
         e->blocks[order[i]] = LLVMAppendBasicBlockInContext(e->context, e->this->fn, "");
     for (uint32_t i = 0; i < n; i++)
         emit_double_edge(e, order[i]);
+    e->coro = NULL;
+    if (index == 0 && cg_coro_is(e))
+        cg_coro_begin(e);
     for (uint32_t i = 0; i < n; i++) {
         if (!emit_block(e, order[i]))
             return false;

@@ -13,9 +13,6 @@
 
 #include "codegen/internal.h"
 
-/* Hidden parameters: the block, then by threes thread, block_idx, grid_dim, block_dim. */
-enum { HOST_BLOCK, HOST_THREAD, HOST_BLOCK_IDX = 4, HOST_GRID_DIM = 7, HOST_BLOCK_DIM = 10 };
-
 static const struct {
     const char *name; /* as in intrin.def, without axis */
     uint32_t hidden;
@@ -30,33 +27,47 @@ static const struct {
 static uint32_t
 host_fill_hidden(struct cg_emit *e, const struct ir_func *func, LLVMTypeRef *types)
 {
-    (void)func;
     types[HOST_BLOCK] = e->types[IR_T_PTR];
-    for (uint32_t i = 1; i < CG_MAX_HIDDEN; i++)
+    for (uint32_t i = 1; i < HOST_N_HIDDEN; i++)
         types[i] = e->types[IR_T_I32];
-    return CG_MAX_HIDDEN;
+    types[HOST_MAILBOX] = types[HOST_FRAME] = e->types[IR_T_PTR];
+    return func->index == 0 && cg_coro_is(e) ? CG_MAX_HIDDEN : HOST_N_HIDDEN;
 }
 
-static LLVMValueRef
-host_load(struct cg_emit *e, LLVMTypeRef type, LLVMValueRef base, size_t offset_B)
+LLVMValueRef
+cg_host_load(struct cg_emit *e, LLVMTypeRef type, LLVMValueRef base, size_t offset_B)
 {
     LLVMValueRef offset = cg_emit_i64(e, offset_B);
     LLVMValueRef address = LLVMBuildGEP2(e->builder, e->types[IR_T_I8], base, &offset, 1, "");
     return LLVMBuildLoad2(e->builder, type, address, "");
 }
 
-/* Kernel parameters from the packed area, after the hidden ones in `args`. */
-static void
-host_load_params(struct cg_emit *e, LLVMValueRef area, LLVMValueRef *args)
+void
+cg_host_store(struct cg_emit *e, LLVMValueRef value, LLVMValueRef base, size_t offset_B)
+{
+    LLVMValueRef offset = cg_emit_i64(e, offset_B);
+    LLVMBuildStore(e->builder, value,
+                   LLVMBuildGEP2(e->builder, e->types[IR_T_I8], base, &offset, 1, ""));
+}
+
+void
+cg_host_load_args(struct cg_emit *e, LLVMValueRef block, LLVMValueRef area, uint32_t n_hidden,
+                  LLVMValueRef *args)
 {
     const struct ir_func *func = e->core->funcs.data[0];
+    args[HOST_BLOCK] = block;
+    for (size_t i = 1; i < sizeof host_fields / sizeof *host_fields; i++) {
+        for (uint32_t axis = 0; axis < 3; axis++)
+            args[host_fields[i].hidden + axis] =
+                cg_host_load(e, e->types[IR_T_I32], block, host_fields[i].offset_B + axis * 4);
+    }
     for (uint32_t i = 0; i < func->n_params; i++) {
         bool truth = func->params[i].type == IR_T_I1;
         LLVMTypeRef type = e->types[truth ? IR_T_I8 : func->params[i].type];
-        LLVMValueRef value = host_load(e, type, area, e->artifact->params[i].offset_B);
+        LLVMValueRef value = cg_host_load(e, type, area, e->artifact->params[i].offset_B);
         if (truth)
             value = LLVMBuildICmp(e->builder, LLVMIntNE, value, LLVMConstNull(type), "");
-        args[CG_MAX_HIDDEN + i] = value;
+        args[n_hidden + i] = value;
     }
 }
 
@@ -94,6 +105,8 @@ host_loop_end(struct cg_emit *e, struct host_loop loop, LLVMValueRef count)
 static bool
 host_emit_entry(struct cg_emit *e, const char *symbol)
 {
+    if (cg_coro_is(e))
+        return cg_coro_entry(e, symbol);
     LLVMTypeRef types[2] = {e->types[IR_T_PTR], e->types[IR_T_PTR]};
     LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, 2, false);
     const struct ir_func *func = e->core->funcs.data[0];
@@ -102,21 +115,15 @@ host_emit_entry(struct cg_emit *e, const char *symbol)
     cg_emit_fn_attribute(e, e->entry, "nounwind", 0);
     cg_emit_fn_attribute(e, body->fn, "alwaysinline", 0);
 
-    LLVMValueRef *args = SP_NEW_N(e->arena, LLVMValueRef, CG_MAX_HIDDEN + func->n_params);
+    LLVMValueRef *args = SP_NEW_N(e->arena, LLVMValueRef, HOST_N_HIDDEN + func->n_params);
     LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, e->entry, ""));
-    LLVMValueRef block = args[HOST_BLOCK] = LLVMGetParam(e->entry, 0);
-    for (size_t i = 1; i < sizeof host_fields / sizeof *host_fields; i++) {
-        for (uint32_t axis = 0; axis < 3; axis++)
-            args[host_fields[i].hidden + axis] =
-                host_load(e, e->types[IR_T_I32], block, host_fields[i].offset_B + axis * 4);
-    }
-    host_load_params(e, LLVMGetParam(e->entry, 1), args);
+    cg_host_load_args(e, LLVMGetParam(e->entry, 0), LLVMGetParam(e->entry, 1), HOST_N_HIDDEN, args);
     struct host_loop loops[3];
     for (uint32_t axis = 3; axis-- > 0;) {
         loops[axis] = host_loop_begin(e);
         args[HOST_THREAD + axis] = loops[axis].index;
     }
-    LLVMBuildCall2(e->builder, body->type, body->fn, args, CG_MAX_HIDDEN + func->n_params, "");
+    LLVMBuildCall2(e->builder, body->type, body->fn, args, HOST_N_HIDDEN + func->n_params, "");
     for (uint32_t axis = 0; axis < 3; axis++)
         host_loop_end(e, loops[axis], args[HOST_BLOCK_DIM + axis]);
     LLVMBuildRetVoid(e->builder);
@@ -216,8 +223,8 @@ host_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef
 {
     LLVMValueRef fn = host_raiser(e, n);
     LLVMValueRef args[8 + SP_FAULT_VALUES];
-    args[0] =
-        host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK], offsetof(struct sp_block, fault));
+    args[0] = cg_host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
+                           offsetof(struct sp_block, fault));
     args[1] = cg_emit_i32(e, site);
     for (uint32_t i = 0; i < 3; i++) {
         args[2 + i] = e->hidden[HOST_BLOCK_IDX + i];
@@ -232,8 +239,8 @@ host_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef
 static void
 host_emit_poll(struct cg_emit *e)
 {
-    LLVMValueRef cancel =
-        host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK], offsetof(struct sp_block, cancel));
+    LLVMValueRef cancel = cg_host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
+                                       offsetof(struct sp_block, cancel));
     LLVMValueRef flag = LLVMBuildLoad2(e->builder, e->types[IR_T_I32], cancel, "");
     LLVMSetVolatile(flag, true);
     LLVMValueRef stop = LLVMBuildICmp(e->builder, LLVMIntNE, flag, cg_emit_i32(e, 0), "");
@@ -254,13 +261,34 @@ host_emit_fence(struct cg_emit *e, enum ir_intrin id)
     return true;
 }
 
+/* A predicate's barrier hands the predicate over and takes the result, which has 64 bits. */
+static void
+host_emit_barrier(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out)
+{
+    const struct ir_insn *insn = ir_insn(e->func, ref);
+    enum sp_wait_kind kind = insn->imm == IR_INTRIN_SYNCTHREADS         ? SP_WAIT_BARRIER
+                             : insn->imm == IR_INTRIN_SYNCTHREADS_COUNT ? SP_WAIT_COUNT
+                             : insn->imm == IR_INTRIN_SYNCTHREADS_AND   ? SP_WAIT_AND
+                                                                        : SP_WAIT_OR;
+    LLVMValueRef mailbox = e->hidden[HOST_MAILBOX];
+    if (insn->n_args)
+        cg_host_store(e, LLVMBuildZExt(e->builder, args[0], e->types[IR_T_I64], ""), mailbox,
+                      offsetof(struct sp_thread, operand));
+    cg_coro_wait(e, ref, kind, 0);
+    if (!insn->n_args)
+        return;
+    LLVMValueRef result =
+        cg_host_load(e, e->types[IR_T_I64], mailbox, offsetof(struct sp_thread, result));
+    *out = LLVMBuildTrunc(e->builder, result, e->types[insn->type], "");
+}
+
 static bool
 host_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out)
 {
-    (void)args, (void)out;
     const struct ir_insn *insn = ir_insn(e->func, ref);
     const struct ir_intrin_row *row = ir_intrin_row((enum ir_intrin)insn->imm);
     switch ((enum ir_rule)row->rule) {
+    case IR_RULE_BARRIER: host_emit_barrier(e, ref, args, out); return true;
     case IR_RULE_FENCE: return host_emit_fence(e, (enum ir_intrin)insn->imm);
     default: break;
     }
@@ -274,8 +302,8 @@ host_emit_deep(struct cg_emit *e)
     LLVMValueRef zero = cg_emit_i32(e, 0);
     LLVMValueRef frame =
         cg_emit_intrinsic(e, "llvm.frameaddress", 1, &e->types[IR_T_PTR], 1, &zero);
-    LLVMValueRef end = host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
-                                 offsetof(struct sp_block, stack_end));
+    LLVMValueRef end = cg_host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
+                                    offsetof(struct sp_block, stack_end));
     return LLVMBuildICmp(e->builder, LLVMIntULT, frame, end, "");
 }
 
@@ -283,7 +311,7 @@ host_emit_deep(struct cg_emit *e)
 static LLVMValueRef
 host_load_fixed(struct cg_emit *e, LLVMTypeRef type, size_t offset_B)
 {
-    LLVMValueRef value = host_load(e, type, e->hidden[HOST_BLOCK], offset_B);
+    LLVMValueRef value = cg_host_load(e, type, e->hidden[HOST_BLOCK], offset_B);
     LLVMMetadataRef none = LLVMMDNodeInContext2(e->context, NULL, 0);
     LLVMSetMetadata(value, LLVMGetMDKindIDInContext(e->context, "invariant.load", 14),
                     LLVMMetadataAsValue(e->context, none));

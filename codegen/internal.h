@@ -55,7 +55,7 @@ SP_MUST_CHECK bool cg_libdevice_get(struct cg_state *state, const char *option,
 
 /* ---- Emission ---- */
 
-#define CG_MAX_HIDDEN 13
+#define CG_MAX_HIDDEN 15
 #define CG_N_SPACES 5 /* ptr and what follows in types.def */
 
 /* How a CORE function looks to LLVM: hidden parameters first, then its own; it returns a status if
@@ -114,6 +114,11 @@ struct cg_emit {
     LLVMBasicBlockRef *doubles; /* of a BR with equal successors: the block of the second edge */
     LLVMBasicBlockRef last;     /* the one return of a function without results, or NULL */
     LLVMValueRef hidden[CG_MAX_HIDDEN];
+
+    /* the host's kernel that waits, emit_coro.c */
+    LLVMValueRef coro;            /* its frame's handle, while it is being emitted; else NULL */
+    LLVMBasicBlockRef coro_leave; /* back to whoever started or resumed the thread */
+    SP_VEC(struct sp_wait_site) waits;
 
     /* line tables */
     LLVMDIBuilderRef di;
@@ -200,6 +205,36 @@ LLVMValueRef cg_half_fma(struct cg_emit *e, ir_type half, LLVMValueRef *args);
 /* ATOMIC and CAS, emit_atomic.c; may go on in a new block. */
 LLVMValueRef cg_emit_atomic(struct cg_emit *e, const struct ir_insn *insn, ir_type address_type,
                             const LLVMValueRef *args);
+
+/* ---- The host's threads ---- */
+
+/* Hidden parameters of the host's functions: the block, then by threes thread, block_idx, grid_dim,
+ * block_dim; of a kernel that waits also the thread's mailbox (struct sp_thread) and its frame. */
+enum {
+    HOST_BLOCK,
+    HOST_THREAD,
+    HOST_BLOCK_IDX = 4,
+    HOST_GRID_DIM = 7,
+    HOST_BLOCK_DIM = 10,
+    HOST_N_HIDDEN = 13,
+    HOST_MAILBOX = HOST_N_HIDDEN,
+    HOST_FRAME
+};
+LLVMValueRef cg_host_load(struct cg_emit *e, LLVMTypeRef type, LLVMValueRef base, size_t offset_B);
+void cg_host_store(struct cg_emit *e, LLVMValueRef value, LLVMValueRef base, size_t offset_B);
+/* The hidden parameters that the block tells (all but thread, mailbox and frame), and the kernel's
+ * own behind `n_hidden`, into `args`. */
+void cg_host_load_args(struct cg_emit *e, LLVMValueRef block, LLVMValueRef area, uint32_t n_hidden,
+                       LLVMValueRef *args);
+
+/* Kernels that wait: emit_coro.c. Whether function 0 is one. */
+bool cg_coro_is(const struct cg_emit *e);
+bool cg_coro_entry(struct cg_emit *e, const char *symbol);
+void cg_coro_begin(struct cg_emit *e);
+/* The end of the thread; the builder stands in an open block. */
+void cg_coro_end(struct cg_emit *e);
+/* Waits at the place of EFFECT `ref`. What the kind needs has been stored in the mailbox. */
+void cg_coro_wait(struct cg_emit *e, ir_ref ref, enum sp_wait_kind kind, uint32_t operation);
 
 /* Line tables, lineinfo.c; nothing is done when the option is off. */
 void cg_lineinfo_begin(struct cg_emit *e);

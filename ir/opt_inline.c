@@ -16,19 +16,24 @@
  *         ret %3                            b2: %6 = phi i64 %5
  *                                               ret %6
  *
- *     callf @1 in @1                 =>     stays: recursion */
+ *     callf @1 in @1                 =>     stays: recursion
+ *
+ * ir_inline_waits is the same for the host, whose threads wait in the kernel alone: it inlines every
+ * function that waits for other threads, and no other. */
 #include "ir/pass.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define INLINE_SMALL 40        /* instructions of a callee that is always worth its copy */
-#define INLINE_CALLER_MAX 2000 /* no inlining makes a function larger than this */
+#define INLINE_SMALL 40         /* instructions of a callee that is always worth its copy */
+#define INLINE_CALLER_MAX 2000  /* no inlining makes a function larger than this */
+#define INLINE_WAITS_MAX 100000 /* but what waits is inlined up to here */
 
 struct inl {
     struct ir_module *module;
     struct sp_arena *arena;
     uint32_t *n_insns, *n_calls; /* by function */
+    bool waits;                  /* only functions that wait for other threads, and those always */
     bool *recursive;
     uint32_t *order; /* callees first */
     uint32_t n_order;
@@ -117,6 +122,9 @@ inline_wanted(const struct inl *in, uint32_t caller, uint32_t callee, uint32_t g
 {
     if (in->recursive[callee] || callee == caller)
         return false;
+    if (in->waits)
+        return in->module->funcs.data[callee]->may_wait &&
+               in->n_insns[caller] + grown + in->n_insns[callee] <= INLINE_WAITS_MAX;
     if (in->n_insns[callee] > INLINE_SMALL && in->n_calls[callee] != 1)
         return false;
     return in->n_insns[caller] + grown + in->n_insns[callee] <= INLINE_CALLER_MAX;
@@ -375,24 +383,65 @@ inline_func(struct inl *in, struct ir_func *func)
     return true;
 }
 
+static bool
+inline_module(struct inl *in)
+{
+    struct ir_module *module = in->module;
+    uint32_t n = module->funcs.len;
+    bool changed = false;
+    assert(module->phase == IR_PHASE_CORE && "a pass over CORE");
+    in->n_insns = SP_NEW_N(in->arena, uint32_t, n);
+    in->n_calls = SP_NEW_N(in->arena, uint32_t, n);
+    in->recursive = SP_NEW_N(in->arena, bool, n);
+    in->order = SP_NEW_N(in->arena, uint32_t, n);
+    in->first_callee = SP_NEW_N(in->arena, uint32_t, n + 1);
+    inline_collect(in);
+    inline_order(in);
+    for (uint32_t i = 0; i < in->n_order; i++)
+        changed |= inline_func(in, module->funcs.data[in->order[i]]);
+    return changed;
+}
+
 bool
 ir_opt_inline(struct ir_module *module)
 {
     struct sp_arena arena;
-    uint32_t n = module->funcs.len;
-    bool changed = false;
-    assert(module->phase == IR_PHASE_CORE && "a pass over CORE");
     sp_arena_init(&arena);
     struct inl in = {.module = module, .arena = &arena};
-    in.n_insns = SP_NEW_N(&arena, uint32_t, n);
-    in.n_calls = SP_NEW_N(&arena, uint32_t, n);
-    in.recursive = SP_NEW_N(&arena, bool, n);
-    in.order = SP_NEW_N(&arena, uint32_t, n);
-    in.first_callee = SP_NEW_N(&arena, uint32_t, n + 1);
-    inline_collect(&in);
-    inline_order(&in);
-    for (uint32_t i = 0; i < in.n_order; i++)
-        changed |= inline_func(&in, module->funcs.data[in.order[i]]);
+    bool changed = inline_module(&in);
     sp_arena_finish(&arena);
     return changed;
+}
+
+/* ---- Functions that wait ---- */
+
+/* The first call in the kernel of a function that waits. */
+static bool
+waits_check(const struct inl *in, struct sp_diag *diag)
+{
+    const struct ir_func *kernel = in->module->funcs.data[0];
+    for (ir_ref ref = 1; ref < kernel->insns.len; ref++) {
+        const struct ir_insn *insn = ir_insn(kernel, ref);
+        if (insn->op != IR_CALLF || !in->module->funcs.data[insn->imm]->may_wait)
+            continue;
+        struct sp_src where = ir_insn_src(kernel, ref);
+        bool recursive = in->recursive[insn->imm];
+        sp_diag_set(diag, SP_E_NYI_WAITING_CALL, &where, in->module->funcs.data[insn->imm]->name,
+                    recursive ? "calls itself" : "makes the kernel too large");
+        return sp_diag_hint(diag, recursive ? "write a loop instead of the recursion"
+                                            : "call it in fewer places, from a loop");
+    }
+    return true;
+}
+
+bool
+ir_inline_waits(struct ir_module *module, struct sp_diag *diag)
+{
+    struct sp_arena arena;
+    sp_arena_init(&arena);
+    struct inl in = {.module = module, .arena = &arena, .waits = true};
+    inline_module(&in);
+    bool ok = waits_check(&in, diag);
+    sp_arena_finish(&arena);
+    return ok;
 }

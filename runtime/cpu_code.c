@@ -51,6 +51,8 @@ rt_cpu_load(struct rt_device *base, struct artifact *artifact, const struct rt_j
         code->base.attributes.max_threads = base->info.max_threads;
     code->base.log = memcpy(sp_alloc(1), "", 1);
     code->entry = entry;
+    if (artifact->n_waits)
+        ((void (*)(struct sp_waiting *))(void (*)(void))entry)(&code->waiting);
     code->linked = linked;
     code->fault_offset = rt_fault_offset(artifact);
     atomic_init(&code->shares, 1);

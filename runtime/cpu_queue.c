@@ -44,6 +44,7 @@ rt_cpu_queue_init(struct cpu_queue *queue, uint32_t n_workers)
 {
     memset(queue, 0, sizeof *queue);
     queue->n_workers = n_workers;
+    queue->blocks_B = CPU_BLOCKS_B;
     queue_init_sync(queue);
 }
 
@@ -70,12 +71,6 @@ rt_cpu_queue_count(struct cpu_queue *queue, uint64_t *submitted_out, uint64_t *f
     pthread_mutex_unlock(&queue->lock);
 }
 
-static bool
-queue_cancelled(const struct cpu_job *job)
-{
-    return __atomic_load_n(&job->cancel, __ATOMIC_RELAXED) != 0;
-}
-
 static void
 queue_run_block(struct cpu_job *job, struct sp_block *block, uint64_t index)
 {
@@ -84,70 +79,6 @@ queue_run_block(struct cpu_job *job, struct sp_block *block, uint64_t index)
     block->block_idx[1] = (uint32_t)(index / x % y);
     block->block_idx[2] = (uint32_t)(index / x / y);
     job->code->entry(block, job->params);
-}
-
-struct worker_memory {
-    void *shared;
-    uint32_t shared_B;
-    const void *stack_end;
-};
-
-/* Takes blocks until none is left. The worker's shared memory has at least shared_B. */
-static void
-queue_run_job(struct cpu_job *job, const struct worker_memory *memory)
-{
-    struct sp_block block = job->block;
-    block.shared = memory->shared;
-    block.stack_end = memory->stack_end;
-    while (!queue_cancelled(job)) {
-        uint64_t first = atomic_fetch_add_explicit(&job->n_taken, job->chunk, memory_order_relaxed);
-        if (first >= job->n_blocks)
-            return;
-        uint64_t end = job->n_blocks - first < job->chunk ? job->n_blocks : first + job->chunk;
-        for (uint64_t i = first; i < end && !queue_cancelled(job); i++)
-            queue_run_block(job, &block, i);
-    }
-}
-
-/* With the lock held. */
-static void
-queue_keep_failure(struct cpu_queue *queue, const struct cpu_job *job)
-{
-    const struct artifact *artifact = job->code->base.artifact;
-    bool raised = __atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2;
-    if (!raised && !queue_cancelled(job))
-        return;
-    struct sp_diag *diag = rt_unraised_of(&queue->unraised, job->thread);
-    if (raised)
-        sp_fault_explain(artifact, &job->fault, diag);
-    else if (diag->code == SP_OK)
-        sp_diag_set(diag, SP_E_CANCELLED, NULL, artifact->name ? artifact->name : "?");
-}
-
-/* With the lock held, by the last worker in it. */
-static void
-queue_finish_head(struct cpu_queue *queue)
-{
-    struct cpu_job *job = queue->head;
-    queue->head = job->next;
-    if (!queue->head)
-        queue->tail = NULL;
-    queue_keep_failure(queue, job);
-    struct cpu_code *code = job->code;
-    if (job->params_cap_B == QUEUE_PARAMS_B && queue->n_spare < QUEUE_MAX_SPARE) {
-        job->next = queue->spare;
-        queue->spare = job;
-        queue->n_spare++;
-    } else {
-        free(job);
-    }
-    /* Before the job counts as finished: whoever waited may end the device next. The linker's lock,
-     * which unloading takes, is always the inner one. */
-    rt_cpu_code_drop(code);
-    queue->n_finished++;
-    pthread_cond_broadcast(&queue->idle);
-    if (queue->head || queue->ending)
-        pthread_cond_broadcast(&queue->work);
 }
 
 static void
@@ -162,6 +93,73 @@ queue_grow_shared(struct worker_memory *memory, uint32_t size_B)
             sp_out_of_memory(rounded_B);
         memory->shared_B = (uint32_t)rounded_B;
     }
+}
+
+/* Takes blocks until none is left. */
+static void
+queue_run_job(struct cpu_job *job, struct worker_memory *memory)
+{
+    if (job->code->waiting.start) {
+        rt_cpu_grid_run(job, memory);
+        return;
+    }
+    queue_grow_shared(memory, job->shared_B);
+    struct sp_block block = job->block;
+    block.shared = memory->shared;
+    block.stack_end = memory->stack_end;
+    while (!rt_cpu_job_cancelled(job)) {
+        uint64_t first = atomic_fetch_add_explicit(&job->n_taken, job->chunk, memory_order_relaxed);
+        if (first >= job->n_blocks)
+            return;
+        uint64_t end = job->n_blocks - first < job->chunk ? job->n_blocks : first + job->chunk;
+        for (uint64_t i = first; i < end && !rt_cpu_job_cancelled(job); i++)
+            queue_run_block(job, &block, i);
+    }
+}
+
+/* With the lock held. */
+static void
+queue_keep_failure(struct cpu_queue *queue, struct cpu_job *job)
+{
+    const struct artifact *artifact = job->code->base.artifact;
+    bool raised = __atomic_load_n(&job->fault.state, __ATOMIC_ACQUIRE) == 2;
+    if (!raised && !rt_cpu_job_cancelled(job))
+        return;
+    struct sp_diag *diag = rt_unraised_of(&queue->unraised, job->thread);
+    if (raised)
+        sp_fault_explain(artifact, &job->fault, diag);
+    else if (diag->code == SP_OK && job->grid.error.code != SP_OK)
+        rt_diag_move(diag, &job->grid.error);
+    else if (diag->code == SP_OK)
+        sp_diag_set(diag, SP_E_CANCELLED, NULL, artifact->name ? artifact->name : "?");
+}
+
+/* With the lock held, by the last worker in it. */
+static void
+queue_finish_head(struct cpu_queue *queue)
+{
+    struct cpu_job *job = queue->head;
+    queue->head = job->next;
+    if (!queue->head)
+        queue->tail = NULL;
+    queue_keep_failure(queue, job);
+    struct cpu_code *code = job->code;
+    if (code->waiting.start)
+        rt_cpu_grid_finish(&job->grid);
+    if (job->params_cap_B == QUEUE_PARAMS_B && queue->n_spare < QUEUE_MAX_SPARE) {
+        job->next = queue->spare;
+        queue->spare = job;
+        queue->n_spare++;
+    } else {
+        free(job);
+    }
+    /* Before the job counts as finished: whoever waited may end the device next. The linker's lock,
+     * which unloading takes, is always the inner one. */
+    rt_cpu_code_drop(code);
+    queue->n_finished++;
+    pthread_cond_broadcast(&queue->idle);
+    if (queue->head || queue->ending)
+        pthread_cond_broadcast(&queue->work);
 }
 
 /* NULL where the system does not say. */
@@ -197,7 +195,6 @@ queue_worker(void *argument)
         }
         job->n_active++;
         pthread_mutex_unlock(&queue->lock);
-        queue_grow_shared(&memory, job->shared_B);
         queue_run_job(job, &memory);
         pthread_mutex_lock(&queue->lock);
         job->exhausted = true;
@@ -206,6 +203,7 @@ queue_worker(void *argument)
     }
     pthread_mutex_unlock(&queue->lock);
     free(memory.shared);
+    free(memory.block);
     return NULL;
 }
 
@@ -275,6 +273,11 @@ queue_fill_job(struct cpu_queue *queue, struct cpu_job *job, struct cpu_code *co
     if (code->fault_offset >= 0) {
         uint64_t address = (uintptr_t)&job->fault;
         memcpy(job->params + code->fault_offset, &address, sizeof address);
+    }
+    if (code->waiting.start) {
+        rt_cpu_plan_init(&job->plan, artifact, &code->waiting, &job->block, job->params,
+                         job->shared_B);
+        rt_cpu_grid_init(&job->grid, job->n_blocks, queue->n_workers, queue->blocks_B);
     }
 }
 

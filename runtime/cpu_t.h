@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "runtime/cpu_block.h"
 #include "runtime/rt_t.h"
 #include "support/vec.h"
 
@@ -17,9 +18,27 @@ struct cpu_linked;
 struct cpu_code {
     struct rt_code base;
     cpu_entry entry;
+    struct sp_waiting waiting; /* of a kernel that waits; else 0 */
     struct cpu_linked *linked;
     int32_t fault_offset;     /* of the fault's address among the parameters, or -1 */
     _Atomic(uint32_t) shares; /* the user's, and one per job */
+};
+
+/* The blocks of a launch whose threads wait, cpu_grid.c. */
+struct cpu_grid {
+    uint64_t n_blocks, limit_B;
+    uint32_t n_workers;
+    _Atomic(uint64_t) n_started; /* may run past n_blocks */
+    _Atomic(uint64_t) n_ended;
+    _Atomic(uint64_t) n_waiting;   /* in the queue or aside */
+    pthread_mutex_t lock;          /* of everything below */
+    pthread_cond_t change;         /* blocks came into the queue, or the grid is done */
+    struct cpu_block *head, *tail; /* to be run again */
+    uint64_t n_queued;
+    struct cpu_block *aside; /* wait for the grid */
+    uint64_t n_aside;
+    uint64_t n_vain; /* steps since anybody got on */
+    struct sp_diag error;
 };
 
 /* One launch. Jobs run one after the other, the blocks of a job side by side. */
@@ -36,12 +55,31 @@ struct cpu_job {
     struct sp_fault fault;
     uint64_t thread; /* of the host, that launched */
     uint32_t shared_B;
+    struct cpu_plan plan; /* of a kernel that waits */
+    struct cpu_grid grid;
     uint32_t params_cap_B;
     _Alignas(16) char params[];
 };
 
+static inline bool
+rt_cpu_job_cancelled(const struct cpu_job *job)
+{
+    return __atomic_load_n(&job->cancel, __ATOMIC_RELAXED) != 0;
+}
+
+/* What a worker keeps from job to job. */
+struct worker_memory {
+    void *shared;
+    uint32_t shared_B;
+    struct cpu_block *block; /* for the next block of a kernel that waits, or NULL */
+    const void *stack_end;
+};
+
+#define CPU_BLOCKS_B ((uint64_t)1 << 30) /* for all blocks that have begun and wait */
+
 struct cpu_queue {
     uint32_t n_workers;
+    uint64_t blocks_B;           /* CPU_BLOCKS_B; tests give less */
     pthread_mutex_t lock;        /* of everything below */
     pthread_cond_t work;         /* the head can be joined, or the queue ends */
     pthread_cond_t idle;         /* a job finished */
@@ -95,6 +133,13 @@ SP_MUST_CHECK bool rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *co
 SP_MUST_CHECK bool rt_cpu_queue_wait(struct cpu_queue *queue, const struct rt_wait *wait,
                                      bool *done_out, struct sp_diag *diag);
 void rt_cpu_queue_cancel(struct cpu_queue *queue);
+
+/* cpu_grid.c */
+void rt_cpu_grid_init(struct cpu_grid *grid, uint64_t n_blocks, uint32_t n_workers,
+                      uint64_t limit_B);
+void rt_cpu_grid_finish(struct cpu_grid *grid);
+/* Runs blocks until none is left for this worker. */
+void rt_cpu_grid_run(struct cpu_job *job, struct worker_memory *memory);
 
 /* cpu_device.c. Every operation begins with it: in a child after fork it makes the device
  * usable. */

@@ -39,6 +39,11 @@ sp_artifact_destroy(struct artifact *artifact)
         free(artifact->sites[i].name);
     }
     free(artifact->sites);
+    for (uint32_t i = 0; i < artifact->n_waits; i++) {
+        sp_src_finish(&artifact->waits[i].where);
+        free(artifact->waits[i].name);
+    }
+    free(artifact->waits);
     sp_warnings_finish(&artifact->warnings);
     free(artifact->ir);
     free(artifact->llvm);

@@ -56,7 +56,7 @@ struct sp_fault {
 
 /* What a block of a kernel on the CPU device is told. The entry of an SP_CODE_OBJECT artifact is
  *     void entry(const struct sp_block *block, const void *params);
- * and runs all threads of the block. Indices are x, y, z. */
+ * and runs all threads of the block, but for kernels that wait (below). Indices are x, y, z. */
 struct sp_block {
     uint32_t block_idx[3];
     uint32_t grid_dim[3];
@@ -67,6 +67,55 @@ struct sp_block {
     const volatile uint32_t *cancel; /* not 0: threads leave at the next back edge of a `while` */
     const void *stack_end; /* threads whose frames lie below it raise TOO_DEEP; NULL: none does */
 };
+
+/* ---- Threads that wait for each other, on the CPU device ----
+ *
+ * A kernel whose threads may wait has wait sites, and its entry is another function:
+ *     void entry(struct sp_waiting *out);
+ * which says how large a thread's frame is and how to run it. `start` runs a thread until it ends or
+ * waits, `resume` goes on where it waited; neither calls back. Where a thread waits is in its `wait`
+ * when they return: 0 if it has ended, else the number of a wait site plus one. */
+enum sp_wait_kind {
+    SP_WAIT_BARRIER, /* for the block; these four do not go together */
+    SP_WAIT_COUNT,   /* `operand` is a predicate; `result`: for how many threads it is true */
+    SP_WAIT_AND,
+    SP_WAIT_OR,
+    SP_WAIT_GRID, /* for all threads of the grid */
+    SP_WAIT_SPIN, /* for memory to change: may go on at any time */
+    SP_WAIT_MEET, /* for the lanes of `mask` in its warp */
+    SP_N_WAIT_KINDS
+};
+
+/* What lanes of a warp do when they meet; runtime/cpu_meet.c has a function for each. */
+enum sp_meet {
+    SP_MEET_SYNC, /* nothing */
+    SP_N_MEETS
+};
+
+struct sp_wait_site {
+    uint8_t kind;        /* enum sp_wait_kind */
+    uint8_t operation;   /* MEET: enum sp_meet; lanes that meet must name the same */
+    struct sp_src where; /* strings belong to the artifact */
+    char *name;          /* "gpu.syncthreads" */
+};
+
+/* What a thread and the scheduler tell each other. `start` reads the index; before it waits, a thread
+ * fills what its kind of wait needs, and finds the result when it is resumed. */
+struct sp_thread {
+    uint32_t wait;
+    uint32_t index[3];
+    uint32_t mask, argument;
+    uint64_t operand, result;
+    void *handle; /* for `resume`; filled by `start` */
+};
+
+struct sp_waiting {
+    uint64_t frame_B; /* of one thread; frames are aligned to SP_FRAME_ALIGN */
+    void (*start)(const struct sp_block *block, const void *params, struct sp_thread *thread,
+                  void *frame);
+    void (*resume)(void *handle);
+};
+#define SP_FRAME_ALIGN 64
 
 struct artifact {
     enum sp_code_kind kind;
@@ -84,6 +133,9 @@ struct artifact {
 
     struct sp_fault_site *sites;
     uint32_t n_sites;
+
+    struct sp_wait_site *waits; /* host: NULL if no thread waits */
+    uint32_t n_waits;
 
     struct sp_warnings warnings; /* of its compilation, for whoever launches it first */
 

@@ -1,0 +1,264 @@
+"""Barriers of a block: results that no order of threads gives by chance, and every wrong use."""
+
+import gpu
+import numpy as np
+import pytest
+
+LEVELS = [0, 1, 2, 3]
+BLOCKS = [1, 2, 31, 32, 33, 64, 257, 1000, 1024, (8, 4), (3, 5, 7), (1, 1, 64), (33, 31), (2, 512)]
+
+
+def threads(block) -> int:
+    return int(np.prod(block))
+
+
+def rank():
+    """The index of a thread in its block."""
+    return gpu.threadIdx.x + gpu.blockDim.x * (gpu.threadIdx.y + gpu.blockDim.y * gpu.threadIdx.z)
+
+
+# --- Values -------------------------------------------------------------------------------------
+
+
+def rotate(x, rounds):
+    """Each thread takes its neighbour's value, again and again: wrong without both barriers."""
+    i = rank()
+    n = gpu.blockDim.x * gpu.blockDim.y * gpu.blockDim.z
+    for _ in range(rounds):
+        neighbour = x[gpu.blockIdx.x, (i + 1) % n]
+        gpu.syncthreads()
+        x[gpu.blockIdx.x, i] = neighbour * 3 + 1
+        gpu.syncthreads()
+
+
+def rotated(x, rounds):
+    for _ in range(rounds):
+        x = np.roll(x, -1, axis=1) * 3 + 1
+    return x
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("block", BLOCKS)
+def test_neighbours(level, block):
+    x = np.arange(3 * threads(block), dtype=np.int64).reshape(3, -1)
+    expected = rotated(x, 5)
+    gpu.jit(opt_level=level)(rotate)[3, block](x, 5)
+    gpu.synchronize()
+    assert np.array_equal(x, expected)
+
+
+def test_many_blocks():
+    x = np.arange(500 * 64, dtype=np.int64).reshape(500, -1)
+    expected = rotated(x, 3)
+    gpu.jit(rotate)[500, 64](x, 3)
+    gpu.synchronize()
+    assert np.array_equal(x, expected)
+
+
+def test_branches_and_early_returns():
+    """Barriers in a uniform branch; threads that have returned are not waited for."""
+
+    @gpu.jit
+    def kernel(x, way):
+        i = gpu.threadIdx.x
+        if i >= 40:
+            return
+        if way[gpu.blockIdx.x] > 0:
+            x[gpu.blockIdx.x, i] += 1
+            gpu.syncthreads()
+            other = x[gpu.blockIdx.x, (i + 7) % 40]
+            gpu.syncthreads()
+            x[gpu.blockIdx.x, i] = other
+        else:
+            other = x[gpu.blockIdx.x, 39 - i]
+            gpu.syncthreads()
+            x[gpu.blockIdx.x, i] = -other
+
+    x = np.arange(4 * 64, dtype=np.int64).reshape(4, 64)
+    way = np.array([1, 0, 0, 1], np.int32)
+    expected = x.copy()
+    for b in range(4):
+        row = x[b, :40]
+        expected[b, :40] = np.roll(row + 1, -7) if way[b] else -row[::-1]
+    kernel[4, 64](x, way)
+    gpu.synchronize()
+    assert np.array_equal(x, expected)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_device_functions_and_nested_loops(level):
+    """A tree of sums whose steps wait inside functions of functions."""
+
+    def wait():
+        gpu.syncthreads()
+
+    def step(x, row, i, width):
+        if i < width:
+            x[row, i] += x[row, i + width]
+        wait()
+
+    @gpu.jit(opt_level=level)
+    def kernel(x, rounds):
+        i = gpu.threadIdx.x
+        for r in range(rounds):
+            width = gpu.blockDim.x // 2
+            while width > 0:
+                step(x, gpu.blockIdx.x, i, width)
+                width //= 2
+            total = x[gpu.blockIdx.x, 0]
+            wait()
+            x[gpu.blockIdx.x, i] = total + i + r
+            wait()
+
+    x = np.arange(2 * 128, dtype=np.int64).reshape(2, 128)
+    expected = x.copy()
+    for r in range(3):
+        expected = expected.sum(axis=1, keepdims=True) + np.arange(128) + r
+    kernel[2, 128](x, 3)
+    gpu.synchronize()
+    assert np.array_equal(x, expected)
+
+
+def test_every_call_site_counts():
+    """Halves of a block that wait in different lines pass together, as on hardware."""
+
+    @gpu.jit
+    def kernel(x):
+        i = gpu.threadIdx.x
+        if i < 32:
+            x[i] += 1
+            gpu.syncthreads()
+            x[i] += x[63 - i]
+        else:
+            x[i] *= 2
+            gpu.syncthreads()
+        gpu.syncthreads()
+
+    x = np.arange(64, dtype=np.int64)
+    expected = np.concatenate([x[:32] + 1 + (2 * x[32:])[::-1], 2 * x[32:]])
+    kernel[1, 64](x)
+    gpu.synchronize()
+    assert np.array_equal(x, expected)
+
+
+@pytest.mark.parametrize("block", [1, 5, 32, 100, 1024])
+def test_predicates(block):
+    @gpu.jit
+    def kernel(x, counts, flags):
+        i = gpu.threadIdx.x
+        if i == 3:
+            return
+        for bound in range(4):
+            counts[bound, i] = gpu.syncthreads_count(x[i] > bound)
+            flags[bound, i] = gpu.syncthreads_and(x[i] > bound)
+            flags[bound, i] += 2 * gpu.syncthreads_or(x[i] > bound)
+
+    x = np.random.default_rng(block).integers(1, 4, block)
+    counts = np.full((4, block), -1, np.int32)
+    flags = np.full((4, block), -1, np.int32)
+    kernel[1, block](x, counts, flags)
+    gpu.synchronize()
+    there = np.arange(block) != 3
+    for bound in range(4):
+        above = x[there] > bound
+        assert (counts[bound, there] == above.sum()).all()
+        assert (flags[bound, there] == above.all() + 2 * above.any()).all()
+    assert (counts[:, ~there] == -1).all()
+
+
+def test_local_state_lives_over_barriers():
+    """Floats, tuples, arrays' views and loop counters keep their values while others run."""
+
+    @gpu.jit
+    def kernel(x, out):
+        i = gpu.threadIdx.x
+        row = x[i]
+        a, b, c = float(i), (i, i * i), gpu.float32(0.5) * i
+        for k in range(row.size):
+            gpu.syncthreads()
+            a += row[k] * b[1]
+            c += row[k]
+            if k % 2:
+                gpu.syncthreads()
+        out[i, 0] = a
+        out[i, 1] = c
+        out[i, 2] = b[0] - b[1]
+
+    x = np.arange(33 * 6, dtype=np.float64).reshape(33, 6)
+    out = np.zeros((33, 3))
+    kernel[1, 33](x, out)
+    gpu.synchronize()
+    i = np.arange(33)
+    assert np.array_equal(out[:, 0], i + x.sum(axis=1) * i * i)
+    assert np.array_equal(out[:, 1], 0.5 * i + x.sum(axis=1))
+    assert np.array_equal(out[:, 2], i - i * i)
+
+
+def test_fences_keep_results():
+    @gpu.jit
+    def kernel(x):
+        i = gpu.grid(1)
+        x[i] += 1
+        gpu.threadfence_block()
+        x[i] *= 2
+        gpu.threadfence()
+        x[i] += 1
+        gpu.threadfence_system()
+
+    x = np.arange(64, dtype=np.int64)
+    kernel[2, 32](x)
+    gpu.synchronize()
+    assert np.array_equal(x, (np.arange(64) + 1) * 2 + 1)
+
+
+# --- Threads that end -----------------------------------------------------------------------------
+
+
+def test_raised_threads_count_as_arrived():
+    @gpu.jit
+    def kernel(x, limit):
+        i = gpu.threadIdx.x
+        if x[i] > limit:
+            raise ValueError(x[i])
+        gpu.syncthreads()
+        x[i] = x[(i + 1) % 32] + 100
+        gpu.syncthreads()
+        x[i] += 1000
+
+    x = np.arange(32, dtype=np.int64)
+    with pytest.raises(ValueError, match="31"):
+        kernel[1, 32](x, 30)
+        gpu.synchronize()
+    kernel[1, 32](np.arange(32), 31)  # the device is well
+    gpu.synchronize()
+
+
+def test_faults_between_barriers():
+    @gpu.jit
+    def kernel(x, k):
+        i = gpu.threadIdx.x
+        for j in range(10):
+            gpu.syncthreads()
+            if j == 5 and i == 7:
+                x[k] = 1
+            gpu.syncthreads()
+            if x[i] != 0:
+                raise AssertionError("not zero")
+
+    with pytest.raises(IndexError, match="index 99"):
+        kernel[3, 64](np.zeros(64), 99)
+        gpu.synchronize()
+    with pytest.raises(AssertionError, match="not zero"):
+        kernel[3, 64](np.zeros(64), 9)
+        gpu.synchronize()
+    x = np.zeros(64, np.int8)
+
+    @gpu.jit(check=True)
+    def checked(x):
+        gpu.syncthreads()
+        x[gpu.threadIdx.x] = 100 * gpu.threadIdx.x
+        gpu.syncthreads()
+
+    with pytest.raises(OverflowError):
+        checked[1, 64](x)
+        gpu.synchronize()
