@@ -190,6 +190,17 @@ def test_attributes(place, rank, layout):
     assert out.tolist() == expected
 
 
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
+def test_strides_of_numpy_arrays(layout):
+    """Those of the array, or of its copy on a GPU: contiguous, in F order if the array is."""
+    x = layout("int16", (3, 5))
+    out = np.zeros(2, "int64")
+    kit.single(kit.kernel("def kernel(x, out):\n    out[0], out[1] = x.strides\n"), x, out)
+    in_order = np.empty_like(x, order="F" if x.flags.f_contiguous else "C")
+    expected = in_order if gpu.device().kind == "cuda" else x
+    assert tuple(out.tolist()) == expected.strides
+
+
 def test_shapes_unpack():
     source = "def kernel(x, out):\n    a, b = x.shape\n    out[0] = a\n    out[1] = b\n    out[2] = x.shape[1] * x.shape[0]\n"
     out = np.zeros(3, "int64")
