@@ -283,6 +283,9 @@ class Walk:
     def attribute(self, owner: Any, name: str) -> Any:
         """Of a module or another constant object, not of the thread's own indices."""
         if isinstance(owner, Constant) and getattr(type(owner.value), "constant_attributes", False):
+            varies = getattr(type(owner.value), "varies", None)
+            if varies and varies(owner.value, name):
+                return None
             return self.named(lambda n: getattr(owner.value, n), name)
         return None
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpu._python import barriers, mathematics, operations
-from gpu._python.arrays import Array, integer_of
+from gpu._python import atomics, barriers, bits, memory, operations, warps
+from gpu._python.arrays import integer_of
 from gpu._python.context import context
-from gpu._python.scalars import TYPES, Int, Scalar, lift
+from gpu._python.scalars import TYPES, Int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,30 +54,6 @@ def gridsize(n: Any) -> Any:
     return _axes("gridsize", n, [a * b for a, b in zip(c.grid_dim, c.block_dim, strict=True)])
 
 
-def atomic_add(array: Any, index: Any, value: Any) -> Scalar:
-    """The operand converts as for a store, but no float goes to integers."""
-    if not isinstance(array, Array):
-        kind = type(array).__name__
-        raise operations.error("TypingError", f"argument 1 of gpu.atomic.add cannot be {kind}")
-    cls = array.stored_type
-    operand = lift(value)
-    if operand is NotImplemented or (operand.kind == 2 and cls.kind != 2):
-        kind = type(value).__name__ if operand is NotImplemented else operand.name
-        raise operations.error("TypingError", f"argument 3 of gpu.atomic.add cannot be {kind}")
-    old = array[index]
-    if not isinstance(old, Scalar):
-        raise operations.error("TypingError", "gpu.atomic.add needs the index of one element")
-    total = operations.binary("+", cls.of(old), operations.stored(operand, cls), _no_frame())
-    array[index] = total
-    return old
-
-
-def _no_frame() -> Any:
-    import sys
-
-    return sys._getframe()
-
-
 def _names() -> dict[str, Any]:
     names: dict[str, Any] = {
         "threadIdx": Indices("threadIdx", lambda: context.thread),
@@ -86,21 +62,27 @@ def _names() -> dict[str, Any]:
         "gridDim": Indices("gridDim", lambda: context.grid_dim),
         "grid": grid,
         "gridsize": gridsize,
-        "atomic.add": atomic_add,
-        "fma": mathematics.FUNCTIONS["fma"],
         "unroll": iter,
         "literal_unroll": iter,
     }
-    return {**names, **barriers.NAMES}
+    parts = (atomics, barriers, bits, memory, warps)
+    for part in parts:
+        names |= part.NAMES
+    return names
 
 
 NAMES = _names()
 
 
+def varies(path: str) -> bool:
+    """Whether a path leads to a number that each thread has its own of."""
+    return path.removeprefix("gpu.") in warps.REGISTERS
+
+
 def has(path: str) -> bool:
     """Whether a path leads to a name or a namespace."""
     name = path.removeprefix("gpu.")
-    return name in NAMES or any(known.startswith(name + ".") for known in NAMES)
+    return name in NAMES or varies(path) or any(known.startswith(name + ".") for known in NAMES)
 
 
 def find(path: str) -> Any:
@@ -108,6 +90,8 @@ def find(path: str) -> Any:
     name = path.removeprefix("gpu.")
     if name in NAMES:
         return NAMES[name]
+    if name in warps.REGISTERS:
+        return warps.REGISTERS[name]()
     owner, _, attribute = name.rpartition(".")
     if owner in NAMES:
         return getattr(NAMES[owner], attribute)

@@ -97,6 +97,8 @@ class Objects:
             return found
         if id(x) in REPLACED:
             return REPLACED[id(x)][1]
+        if isinstance(x, _gpujit.Intrinsic):
+            return namespace.find(x.__gpu_path__)
         if id(x) not in self.made:
             self.made[id(x)] = x, self.make(x, name)
         return self.made[id(x)][1]
@@ -113,8 +115,6 @@ class Objects:
             return Array(base, name, dtype=dtype)
         if isinstance(x, _gpujit.Kernel):
             return self.value(x.py_func)
-        if isinstance(x, _gpujit.Intrinsic):
-            return namespace.find(x.__gpu_path__)
         found = numpy_names.replaced(x) or numpy_type(x)
         if found is not None:
             return found
@@ -185,7 +185,9 @@ class Globals(dict):
         return super().__getitem__(name)
 
     def known(self, name: str) -> Any:
-        """A global or a builtin."""
+        """A global or a builtin, that is the same for all threads."""
+        if namespace.varies(getattr(self.names.get(name), "__gpu_path__", "")):
+            raise KeyError(name)
         try:
             return self[name]
         except KeyError:
@@ -205,6 +207,11 @@ class Proxy:
 
     def __init__(self, target: Any, objects: Objects) -> None:
         self._target, self._objects = target, objects
+
+    def varies(self, name: str) -> bool:
+        """Whether each thread has its own of the attribute."""
+        target = self._target
+        return isinstance(target, ModuleType) and namespace.varies(f"{target.__name__}.{name}")
 
     def __getattr__(self, name: str) -> Any:
         target = self._target

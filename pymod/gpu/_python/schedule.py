@@ -68,13 +68,11 @@ class Carrier:
             threading.stack_size(old)
 
     def sleep(self) -> None:
-        """Until it is woken. Ctrl-C, which comes to the main thread alone, ends the launch."""
-        try:
-            self.lock.acquire()
-        except KeyboardInterrupt as error:
-            self.scheduler.interrupt(error, self)
+        """Until it is woken."""
+        self.lock.acquire()
 
     def wake(self) -> None:
+        self.scheduler.running = self
         if self.lock.locked():
             self.lock.release()
 
@@ -102,8 +100,9 @@ class Scheduler:
         """All threads; the exception of the first one that raised."""
         try:
             self.serve(self.main)
-        finally:
-            self.end()
+        except KeyboardInterrupt as error:
+            self.interrupt(error)
+        self.end()
         if self.stop is not None:
             raise self.stop
         return self.first
@@ -112,28 +111,36 @@ class Scheduler:
 
     def serve(self, carrier: Carrier) -> None:
         """Runs threads on the carrier until the launch is over."""
-        while not self.over:
-            self.running = carrier
-            thread, carrier.thread = carrier.thread, None
-            thread = thread or self.next()
-            if thread is None:
-                self.over = True
-            elif thread.carrier is None:
-                thread.carrier = carrier
-                self.execute(thread)
-            else:
-                self.idle.append(carrier)
-                thread.carrier.wake()
-                carrier.sleep()
-        if carrier is not self.main and not self.ending:
-            self.main.wake()
+        try:
+            while not self.over:
+                thread, carrier.thread = carrier.thread, None
+                thread = thread or self.next()
+                if thread is None:
+                    self.over = True
+                elif thread.carrier is None:
+                    thread.carrier = carrier
+                    self.execute(thread)
+                else:
+                    self.idle.append(carrier)
+                    thread.carrier.wake()
+                    carrier.sleep()
+        finally:
+            if carrier is not self.main and not self.ending:
+                self.main.wake()
+
+    def interrupt(self, error: BaseException) -> None:
+        """Ctrl-C, which comes to the main thread alone, wherever that is, ends the launch."""
+        self.stop, self.over = error, True
+        while self.running is not self.main and not self.main.lock.acquire(timeout=0.5):
+            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            raise_in(ctypes.c_ulong(self.running.ident), ctypes.py_object(Cancelled))
 
     def end(self) -> None:
         """Ends the OS threads one by one, with what they still run."""
         self.over = self.ending = True
         for carrier in self.carriers:
             carrier.wake()
-            if carrier.system:
+            if carrier.system and carrier.system.ident:
                 carrier.system.join()
 
     def give(self, thread: Thread) -> None:
@@ -146,23 +153,16 @@ class Scheduler:
 
     def start_carrier(self) -> Carrier:
         carrier = Carrier(self)
+        self.carriers.append(carrier)
         try:
             carrier.start()
         except RuntimeError as error:
-            message = (f"worker threads cannot be started: {error}; {len(self.carriers)} run, one "
-                       "for each thread that waits")  # fmt: skip
+            message = (f"worker threads cannot be started: {error}; {len(self.carriers)} are "
+                       "needed, one for each thread that waits")  # fmt: skip
             self.stop = operations.error("DeviceError", message, "THREADS_FAILED")
             self.over = True
             raise Cancelled from None
-        self.carriers.append(carrier)
         return carrier
-
-    def interrupt(self, error: BaseException, sleeper: Carrier) -> None:
-        """Stops the thread that runs elsewhere, and waits for that."""
-        self.stop, self.over = error, True
-        while not sleeper.lock.acquire(timeout=0.5):
-            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-            raise_in(ctypes.c_ulong(self.running.ident), ctypes.py_object(Cancelled))
 
     # --- Threads ---
 
@@ -174,7 +174,9 @@ class Scheduler:
             self.body()
         except Cancelled:
             pass
-        except (KeyboardInterrupt, bdb.BdbQuit) as error:
+        except KeyboardInterrupt as error:
+            self.interrupt(error)
+        except bdb.BdbQuit as error:
             self.stop, self.over = error, True
         except BaseException as error:
             if self.first is None:
@@ -212,7 +214,6 @@ class Scheduler:
             carrier = self.running
             self.give(other)
             carrier.sleep()
-            self.running = carrier
         if self.over:
             raise Cancelled
         if thread.error is not None:

@@ -1,0 +1,200 @@
+"""What the lanes of a warp do together."""
+
+from __future__ import annotations
+
+from gpu._python import operations
+from gpu._python.arrays import integer_of
+from gpu._python.barriers import answer_all
+from gpu._python.context import context
+from gpu._python.formats import to_bits
+from gpu._python.functions import number
+from gpu._python.scalars import TYPES, Bool, Int, Scalar
+from gpu._python.threads import ALL_LANES, WARP, Thread, site
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+MASK = TYPES["uint32"]
+
+
+def mask_of(mask: Any, name: str, thread: Thread) -> int:
+    """The lanes that are meant; the thread's own is among them."""
+    lanes = integer_of(mask, f"argument 1 of {name}") & ALL_LANES
+    if not lanes >> thread.lane & 1:
+        message = f"the mask {lanes:#x} of {name} is without lane {thread.lane}, which calls it"
+        raise operations.error("KernelError", message, "NOT_IN_MASK")
+    return lanes
+
+
+def meet(name: str, mask: Any, value: Any, answer: Callable[[dict], dict]) -> Any:
+    thread = context.running
+    lanes = mask_of(mask, name, thread)
+    return thread.scheduler.meet(thread, thread.warp, name, value, answer, lanes)
+
+
+def syncwarp(mask: Any = ALL_LANES) -> None:
+    """The lanes of the mask wait for each other."""
+    meet("gpu.syncwarp", mask, None, answer_all(lambda _: None))
+
+
+# --- Shuffles -------------------------------------------------------------------------------------
+
+# The lane whose value a lane gets, by PTX's rules for whole warps: five bits of the operand count.
+SOURCES: dict[str, Callable[[int, int], int]] = {
+    "shfl_sync": lambda lane, b: b,
+    "shfl_up_sync": lambda lane, b: lane - b if lane >= b else lane,
+    "shfl_down_sync": lambda lane, b: lane + b if lane + b < WARP else lane,
+    "shfl_xor_sync": lambda lane, b: lane ^ b,
+}
+
+
+def shuffle(name: str) -> Callable[..., Scalar]:
+    """Of a lane that does not come, a thread gets its own value."""
+    source, path = SOURCES[name], f"gpu.{name}"
+
+    def answer(brought: dict) -> dict:
+        values = {thread.lane: value for thread, (value, _) in brought.items()}
+        return {
+            thread: values.get(source(thread.lane, b), value)
+            for thread, (value, b) in brought.items()
+        }
+
+    def call(*args: Any) -> Scalar:
+        operations.check_count(path, args, 3)
+        b = integer_of(args[2], f"argument 3 of {path}") % WARP
+        return meet(path, args[0], (number(args[1], path), b), answer)
+
+    return call
+
+
+# --- Votes ----------------------------------------------------------------------------------------
+
+
+def ballot(brought: dict) -> dict:
+    lanes = sum(1 << thread.lane for thread, value in brought.items() if value)
+    return dict.fromkeys(brought, MASK(lanes))
+
+
+VOTES = {
+    "all_sync": answer_all(lambda x: Bool(all(x))),
+    "any_sync": answer_all(lambda x: Bool(any(x))),
+    "eq_sync": answer_all(lambda x: Bool(all(x) or not any(x))),
+    "ballot_sync": ballot,
+}
+
+
+def vote(name: str) -> Callable[..., Scalar]:
+    answer, path = VOTES[name], f"gpu.{name}"
+
+    def call(*args: Any) -> Scalar:
+        operations.check_count(path, args, 2)
+        return meet(path, args[0], bool(number(args[1], path)), answer)
+
+    return call
+
+
+# --- Equal values ---------------------------------------------------------------------------------
+
+
+def bits(x: Scalar) -> int:
+    return to_bits(x.value, x.format) if x.kind == 2 else int(x.value)
+
+
+def lanes_by_value(brought: dict) -> dict[int, int]:
+    """Values, as bits, and the lanes that brought them."""
+    found: dict[int, int] = {}
+    for thread, value in brought.items():
+        found[value] = found.get(value, 0) | 1 << thread.lane
+    return found
+
+
+def match_any(brought: dict) -> dict:
+    lanes = lanes_by_value(brought)
+    return {thread: MASK(lanes[value]) for thread, value in brought.items()}
+
+
+def match_all(brought: dict) -> dict:
+    lanes = list(lanes_by_value(brought).values())
+    same = len(lanes) == 1
+    return dict.fromkeys(brought, (MASK(lanes[0] if same else 0), Bool(same)))
+
+
+def match(name: str, answer: Callable[[dict], dict]) -> Callable[..., Any]:
+    path = f"gpu.{name}"
+
+    def call(*args: Any) -> Any:
+        operations.check_count(path, args, 2)
+        return meet(path, args[0], bits(number(args[1], path)), answer)
+
+    return call
+
+
+# --- Reductions -----------------------------------------------------------------------------------
+
+REDUCTIONS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "min": min,
+    "max": max,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+
+
+def reduction(name: str) -> Callable[..., Scalar]:
+    path, combine = f"gpu.reduce_{name}_sync", REDUCTIONS[name]
+
+    def answer(values: list[Scalar]) -> Scalar:
+        cls = operations.join(Int if values[0].kind == 0 else type(values[0]), *map(type, values))
+        result, *others = [cls.of(x).value for x in values]
+        for x in others:
+            result = combine(result, x)
+        return cls(cls.wrap(result))
+
+    def call(*args: Any) -> Scalar:
+        operations.check_count(path, args, 2)
+        x = number(args[1], path)
+        if x.kind == 2:
+            raise operations.error("TypingError", f"argument 2 of {path} cannot be {x.name}")
+        return meet(path, args[0], x, answer_all(answer))
+
+    return call
+
+
+# --- Lanes ----------------------------------------------------------------------------------------
+
+
+def activemask() -> Scalar:
+    """The lanes that come here while no other of the warp can go on."""
+    thread = context.running
+    return MASK(thread.scheduler.gather(thread, site()))
+
+
+def lane_mask(compare: Callable[[int, int], bool]) -> Callable[[], Scalar]:
+    def call() -> Scalar:
+        lane = context.running.lane
+        return MASK(sum(1 << i for i in range(WARP) if compare(i, lane)))
+
+    return call
+
+
+NAMES: dict[str, Any] = {
+    "syncwarp": syncwarp,
+    **{name: shuffle(name) for name in SOURCES},
+    **{name: vote(name) for name in VOTES},
+    "match_any_sync": match("match_any_sync", match_any),
+    "match_all_sync": match("match_all_sync", match_all),
+    **{f"reduce_{name}_sync": reduction(name) for name in REDUCTIONS},
+    "activemask": activemask,
+    "lanemask_lt": lane_mask(int.__lt__),
+    "lanemask_le": lane_mask(int.__le__),
+    "lanemask_eq": lane_mask(int.__eq__),
+    "lanemask_ge": lane_mask(int.__ge__),
+    "lanemask_gt": lane_mask(int.__gt__),
+}
+REGISTERS: dict[str, Callable[[], Scalar]] = {
+    "laneid": lambda: Int(context.running.lane),
+    "warpsize": lambda: Int(WARP),
+}
