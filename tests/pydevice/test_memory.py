@@ -1,5 +1,7 @@
 """Arrays that kernels of the python device declare."""
 
+import re
+
 import gpu
 import numpy as np
 import pytest
@@ -123,8 +125,43 @@ def test_dynamic_arrays_are_disjoint():
     out = ints(6)
     run(kernel, 1, 6, (out, 3), shared=64)
     assert out.tolist() == [255, 256, 257] * 2
-    with pytest.raises(gpu.Error, match="64 bytes .* 63"):
+    message = "array 'b' needs 48 bytes .*; it adds 63, of which 16 are taken"
+    with pytest.raises(ValueError, match=message):
         run(kernel, 1, 6, (out, 3), shared=63)
+    with pytest.raises(ValueError, match="axis 0 of array 'a' cannot have -1 elements"):
+        run(kernel, 1, 6, (out, -1), shared=63)
+
+
+def test_each_call_gets_more_dynamic_memory():
+    def kernel(out):
+        for i in range(3):
+            a = gpu.shared.dynamic(5, gpu.int8)
+            a[4] = i + 1
+        all_of_it = gpu.shared.array(0, gpu.int8)
+        for i in range(40):
+            out[i] = all_of_it[i]
+
+    out = ints(40)
+    run(kernel, 1, 1, (out,), shared=40)
+    assert {i: v for i, v in enumerate(out.tolist()) if v} == {4: 1, 20: 2, 36: 3}
+
+
+def test_a_local_array_of_a_loop_is_one_of_a_call_is_its_own():
+    def own(n):
+        a = gpu.local.array(1, gpu.int32)
+        a[0] += n
+        return a[0] if n == 0 else a[0] + own(n - 1)
+
+    def kernel(out):
+        for i in range(3):
+            a = gpu.local.array(2, gpu.int32)
+            a[0] += i + 1
+        out[0] = a[0]
+        out[1] = own(4)
+
+    out = ints(2)
+    run(kernel, 1, 1, (out,))
+    assert out.tolist() == [6, 10]
 
 
 def test_constant_arrays():
@@ -151,5 +188,23 @@ def test_errors_name_the_variable():
 
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 of array 'tile'"):
         run(kernel, 1, 1, (5,))
-    with pytest.raises(gpu.TypingError, match="negative"):
-        run(kernel, 1, 1, (-5,))
+    for shape, text in ((-5, "-5"), ((2, 0), "(2, 0)"), ((3, -1), "(3, -1)")):
+        with pytest.raises(gpu.TypingError, match=re.escape(f"cannot have the shape {text}")):
+            run(kernel, 1, 1, (shape,))
+    with pytest.raises(gpu.TypingError, match="an extent must be an integer, not float"):
+        run(kernel, 1, 1, (2.0,))
+
+
+def test_errors_of_alignments_and_of_what_is_no_constant():
+    def aligned(n):
+        gpu.local.array(3, gpu.int32, n)
+
+    def constant(x):
+        gpu.const.array_like(x)
+
+    run(aligned, 1, 1, (64,))
+    for n in (0, 3, 8192):
+        with pytest.raises(gpu.TypingError, match=f"'alignment' of gpu.local.array cannot be {n}"):
+            run(aligned, 1, 1, (n,))
+    with pytest.raises(gpu.TypingError, match="'ary' of gpu.const.array_like cannot be"):
+        run(constant, 1, 1, (TABLE,))

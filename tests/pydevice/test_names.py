@@ -10,7 +10,7 @@ from pathlib import Path
 import gpu
 import numpy as np
 import pytest
-from gpu._python import functions, mathematics, namespace
+from gpu._python import functions, mathematics, namespace, warps
 from gpu._python.objects import Objects, Proxy
 from gpu._python.scalars import TYPES, Scalar
 
@@ -24,6 +24,8 @@ PYTHONS_OWN = {"builtins.slice", "builtins.zip", "builtins.reversed", "builtins.
 def of_path(path: str):
     """What kernels have in the place of the name; None if this NumPy or Python has it not."""
     owner, _, name = path.rpartition(".")
+    if namespace.varies(path):
+        return warps.REGISTERS[path.removeprefix("gpu.")]
     if path.startswith("gpu."):
         try:
             return namespace.find(path)

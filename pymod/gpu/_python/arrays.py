@@ -108,11 +108,11 @@ class Array:
 
     @property
     def T(self) -> Array:
-        return Array(self.base.T, f"{self.name}.T", self.read_only, self.dtype_name)
+        return type(self)(self.base.T, f"{self.name}.T", self.read_only, self.dtype_name)
 
     def view(self, base: Any) -> Array:
         name = self.name.removesuffix("[...]") + "[...]"
-        return Array(base, name, self.read_only, self.dtype_name)
+        return type(self)(base, name, self.read_only, self.dtype_name)
 
     def __repr__(self) -> str:
         return f"Array({self.name}: {self.base!r})"
@@ -255,6 +255,12 @@ class Array:
 
     def __bool__(self) -> bool:
         raise operations.error("TypingError", f"array '{self.name}' has no truth value")
+
+
+class Constant(Array):
+    """An array that the kernel's program has: read-only."""
+
+    __slots__ = ()
 
 
 def _in_place(symbol: str) -> Callable[[Array, Any], Array]:

@@ -27,18 +27,20 @@ def operator(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
     return call
 
 
-def chosen(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
-    """The operand, if it compares so with the old value; no NaN does."""
+def chosen(symbol: str, numbers: bool = False) -> Callable[[Scalar, Scalar], Scalar]:
+    """The operand, if it compares so with the old value; no NaN does, and -0.0 is below 0.0.
+
+    numbers  replace NaN in any case
+    """
     compare = operations.COMPARES[symbol]
-    return lambda old, x: x if compare(x.value, old.value) else old
-
-
-def chosen_number(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
-    """The same, but any number rather than NaN."""
-    choose = chosen(symbol)
 
     def call(old: Scalar, x: Scalar) -> Scalar:
-        return x if old.kind == 2 and math.isnan(old.value) else choose(old, x)
+        if numbers and old.value != old.value:
+            return x
+        a, b = old.value, x.value
+        if a == b == 0 and old.kind == 2:
+            a, b = math.copysign(1.0, a), math.copysign(1.0, b)
+        return x if compare(b, a) else old
 
     return call
 
@@ -57,11 +59,19 @@ def count_down(old: Scalar, limit: Scalar) -> Scalar:
 
 OPERATIONS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
     "add": operator("+"), "sub": operator("-"), "min": chosen("<"), "max": chosen(">"),
-    "nanmin": chosen_number("<"), "nanmax": chosen_number(">"), "inc": count_up, "dec": count_down,
+    "nanmin": chosen("<", True), "nanmax": chosen(">", True), "inc": count_up, "dec": count_down,
     "and_": operator("&"), "or_": operator("|"), "xor": operator("^"),
     "exch": lambda old, x: x,
 }  # fmt: skip
-OF_INTEGERS = ("inc", "dec", "and_", "or_", "xor")
+OF_INTEGERS = ("inc", "dec")
+OF_BITS = ("and_", "or_", "xor")
+
+
+def has(name: str, cls: Any) -> bool:
+    """Whether elements of the type have the operation."""
+    if name in OF_BITS:
+        return cls.kind != 2
+    return name == "exch" or cls.kind == 1 or (cls.kind == 2 and name not in OF_INTEGERS)
 
 
 def array_of(x: Any, path: str) -> Array:
@@ -98,7 +108,7 @@ def atomic(name: str) -> Callable[..., Scalar]:
     def call(*args: Any) -> Scalar:
         operations.check_count(path, args, 3)
         array = array_of(args[0], path)
-        if name in OF_INTEGERS and array.stored_type.kind == 2:
+        if not has(name, array.stored_type):
             message = f"argument 1 of {path} cannot be an array of {array.dtype_name}"
             raise operations.error("TypingError", message)
         x = operand(args[2], array, path, 3)

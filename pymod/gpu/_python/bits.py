@@ -61,13 +61,41 @@ def brev(*args: Any) -> Scalar:
     return cls(cls.wrap(int(f"{bits:0{cls.bits}b}"[::-1], 2)))
 
 
+def pair(a: Any, b: Any, path: str) -> tuple[Any, int, int]:
+    """The type of two numbers, of which one may be a plain int, and their bits."""
+    x, y = number(a, path), number(b, path)
+    types = {type(v) for v in (x, y) if v.typed}
+    if len(types) != 1 or any(v.kind != 1 for v in (x, y)):
+        found = f"{x.name} and {y.name}"
+        message = f"{path} takes two typed integers of one type, not {found}\n  Hint: cast them"
+        raise operations.error("TypingError", message, "ARGUMENT_TYPE")
+    cls = types.pop()
+    return cls, x.value & cls.mask, y.value & cls.mask
+
+
 def byte_perm(*args: Any) -> Scalar:
     """Four of the eight bytes of y and x, by a digit of the selector for each."""
-    operations.check_count("gpu.byte_perm", args, 3)
-    x, y, selector = (integer_of(a, "an argument of gpu.byte_perm") & 0xFFFFFFFF for a in args)
-    both = x | y << 32
-    chosen = [both >> 8 * (selector >> 4 * i & 7) & 0xFF for i in range(4)]
-    return TYPES["uint32"](int.from_bytes(bytes(chosen), "little"))
+    path = "gpu.byte_perm"
+    operations.check_count(path, args, 3)
+    cls, x, y = pair(*args[:2], path)
+    if cls.bits != 32:
+        raise operations.error("TypingError", f"argument 1 of {path} cannot be {cls.name}")
+    both, selector = x | y << 32, integer_of(args[2], f"argument 3 of {path}")
+    chosen = bytes(both >> 8 * (selector >> 4 * i & 7) & 0xFF for i in range(4))
+    return cls(cls.wrap(int.from_bytes(chosen, "little")))
+
+
+def funnel(left: bool) -> Callable[..., Scalar]:
+    path = "gpu.funnelshift_" + "rl"[left]
+
+    def call(*args: Any) -> Scalar:
+        operations.check_count(path, args, 3)
+        cls, low, high = pair(*args[:2], path)
+        n = integer_of(args[2], f"argument 3 of {path}") % cls.bits
+        both = high << cls.bits | low
+        return cls(cls.wrap(both << n >> cls.bits if left else both >> n))
+
+    return call
 
 
 def selp(*args: Any) -> Scalar:
@@ -82,8 +110,10 @@ def rsqrt(*args: Any) -> Scalar:
     cls, (value,) = mathematics.converted("rsqrt", *args)
     if value < 0 or math.isnan(value):
         return cls(math.nan)
-    root = math.sqrt(value)
-    return cls(formats.divide(1.0, math.copysign(root, value), cls.format))
+    steps = formats.steps_of(cls.format)
+    root = formats.round_float(math.sqrt(value), steps)
+    quotient = formats.divide(1.0, math.copysign(root, value), steps)
+    return cls(formats.round_float(quotient, cls.format))
 
 
 def nanosleep(*args: Any) -> None:
@@ -110,6 +140,8 @@ NAMES: dict[str, Any] = {
     **{name: counted(name) for name in COUNTS},
     "brev": brev,
     "byte_perm": byte_perm,
+    "funnelshift_l": funnel(left=True),
+    "funnelshift_r": funnel(left=False),
     "selp": selp,
     "fma": mathematics.FUNCTIONS["fma"],
     "cbrt": mathematics.FUNCTIONS["cbrt"],

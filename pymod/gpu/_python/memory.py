@@ -6,7 +6,7 @@ import dis
 from functools import lru_cache
 
 from gpu._python import operations
-from gpu._python.arrays import Array, integer_of
+from gpu._python.arrays import Array, Constant, integer_of
 from gpu._python.context import context
 from gpu._python.threads import kernel_frame
 from gpu._python.types import type_of
@@ -33,16 +33,27 @@ def variable_at(code: CodeType, offset: int) -> str:
 def declaration() -> tuple[Any, str]:
     """The call of the kernel that declares memory, and the name that errors show."""
     frame = kernel_frame()
-    name = variable_at(frame.f_code, frame.f_lasti)
-    return (id(frame.f_code), frame.f_lasti), name or "array"
+    return (id(frame.f_code), frame.f_lasti), variable_at(frame.f_code, frame.f_lasti)
 
 
-def extents(shape: Any, function: str) -> tuple[int, ...]:
+def extents(shape: Any) -> tuple[int, ...]:
     sizes = shape if isinstance(shape, tuple) else (shape,)
-    ints = tuple(integer_of(n, f"the shape of {function}") for n in sizes)
-    if any(n < 0 for n in ints):
-        raise operations.error("TypingError", f"{function} has a negative extent: {ints}")
-    return ints
+    return tuple(integer_of(n, "an extent") for n in sizes)
+
+
+def constant_extents(shape: Any, alignment: Any, function: str) -> tuple[int, ...]:
+    """Of an array that the compiler lays out."""
+    sizes = extents(shape)
+    if any(n < 0 for n in sizes):
+        text = f"{sizes}" if isinstance(shape, tuple) else f"{sizes[0]}"
+        message = f"an array cannot have the shape {text}"
+        raise operations.error("TypingError", message, "ARRAY_SHAPE")
+    if alignment is not None:
+        n = integer_of(alignment, f"argument 'alignment' of {function}")
+        if not 1 <= n <= 4096 or n & (n - 1):
+            message = f"argument 'alignment' of {function} cannot be {n}"
+            raise operations.error("TypingError", message, "ARGUMENT_TYPE")
+    return sizes
 
 
 def element_dtype(dtype: Any) -> tuple[str, str]:
@@ -59,63 +70,72 @@ def zeros(shape: tuple[int, ...], dtype: Any, name: str) -> Array:
 
 
 def shared_array(shape: Any, dtype: Any, alignment: Any = None) -> Array:
-    """One array for the block and each call in the text; of shape 0 all dynamic memory."""
+    """One array for the block and each call in the text; of shape 0 all that the launch adds."""
     place, name = declaration()
-    sizes = extents(shape, "gpu.shared.array")
-    memory = context.running.block.memory
+    sizes = constant_extents(shape, alignment, "gpu.shared.array")
     if sizes == (0,):
-        return dynamic(None, dtype, 0, name)
+        itemsize = type_of(dtype).size
+        return added((context.shared_B // itemsize,), dtype, 0, name)
+    if 0 in sizes:
+        message = f"an array cannot have the shape {sizes}"
+        raise operations.error("TypingError", message, "ARRAY_SHAPE")
+    memory = context.running.block.memory
     key = place, sizes, type_of(dtype).name
     if key not in memory:
         memory[key] = zeros(sizes, dtype, name)
     return memory[key]
 
 
-def dynamic(shape: tuple[int, ...] | None, dtype: Any, offset_B: int, name: str) -> Array:
-    """An array in the block's dynamic memory; all that fits if no shape is given."""
+def added(shape: tuple[int, ...], dtype: Any, offset_B: int, name: str) -> Array:
+    """An array in the shared memory that the launch adds."""
     import numpy as np
 
     memory = context.running.block.memory
-    if "dynamic" not in memory:
-        memory["dynamic"] = np.zeros(context.shared_B, np.uint8)
+    if "added" not in memory:
+        memory["added"] = np.zeros(context.shared_B, np.uint8)
     kind, held = element_dtype(dtype)
-    if shape is None:
-        shape = ((context.shared_B - offset_B) // np.dtype(held).itemsize,)
-    return Array(np.ndarray(shape, held, memory["dynamic"], offset_B), name, dtype=kind)
+    offset_B = 0 if 0 in shape else offset_B
+    return Array(np.ndarray(shape, held, memory["added"], offset_B), name, dtype=kind)
 
 
-def shared_dynamic(shape: Any, dtype: Any, alignment: Any = None) -> Array:
-    """A part of the dynamic memory that no other call in the text has."""
-    place, name = declaration()
-    sizes = extents(shape, "gpu.shared.dynamic")
+def shared_dynamic(shape: Any, dtype: Any) -> Array:
+    """The next part of the shared memory that the launch adds; no other call gets it."""
+    _, name = declaration()
+    sizes, size_B = extents(shape), type_of(dtype).size
     own = context.running.memory
-    end_B = own.get("end_B", 0)
-    if place not in own:
-        size_B = type_of(dtype).size
-        start_B = -(-end_B // ALIGNMENT_B) * ALIGNMENT_B
-        for n in sizes:
-            size_B *= n
-        if start_B + size_B > context.shared_B:
-            message = (f"{start_B + size_B} bytes of dynamic shared memory are needed, the launch "
-                       f"has {context.shared_B}")  # fmt: skip
-            raise operations.error("KernelError", message, "DYNAMIC_SHARED")
-        own[place] = dynamic(sizes, dtype, start_B, name)
-        own["end_B"] = start_B + size_B
-    return own[place]
+    start_B = own.get("end_B", 0)
+    for axis, n in enumerate(sizes):
+        if n < 0:
+            message = f"axis {axis} of array '{name}' cannot have {n} elements"
+            raise operations.error("KernelValueError", message, "NEGATIVE_EXTENT")
+        size_B *= n
+    if size_B and size_B > context.shared_B - start_B:
+        message = (f"array '{name}' needs {size_B} bytes of the shared memory that the launch "
+                   f"adds; it adds {context.shared_B}, of which {start_B} are taken")  # fmt: skip
+        raise operations.error("KernelValueError", message, "SHARED_EXCEEDED")
+    own["end_B"] = -(-(start_B + size_B) // ALIGNMENT_B) * ALIGNMENT_B
+    return added(sizes, dtype, start_B, name)
 
 
 def local_array(shape: Any, dtype: Any, alignment: Any = None) -> Array:
-    _, name = declaration()
-    return zeros(extents(shape, "gpu.local.array"), dtype, name)
+    """Of the thread's own: the same memory in every round of a loop of one function's call."""
+    place, name = declaration()
+    sizes = constant_extents(shape, alignment, "gpu.local.array")
+    key, frame = (place, sizes, type_of(dtype).name), kernel_frame()
+    memory = context.running.memory
+    if key not in memory or memory[key][0] is not frame:
+        memory[key] = frame, zeros(sizes, dtype, name)
+    return memory[key][1]
 
 
-def array_like(array: Any) -> Array:
+def array_like(ary: Any) -> Array:
     """A constant array of the program as it is."""
-    if not isinstance(array, Array):
-        kind = type(array).__name__
-        message = f"argument 1 of gpu.const.array_like cannot be {kind}"
+    if not isinstance(ary, Constant):
+        kind = type(ary).__name__
+        message = (f"argument 'ary' of gpu.const.array_like cannot be {kind}\n  Hint: give a NumPy "
+                   "array that is a global or closure variable of the kernel")  # fmt: skip
         raise operations.error("TypingError", message)
-    return Array(array.base, array.name, read_only=True, dtype=array.dtype_name)
+    return ary
 
 
 NAMES: dict[str, Any] = {

@@ -19,7 +19,7 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodT
 from gpu import _gpujit
 from gpu._python import functions, mathematics, namespace, numpy_names, operations
 from gpu._python.analysis import analyse
-from gpu._python.arrays import Array
+from gpu._python.arrays import Array, Constant
 from gpu._python.context import context
 from gpu._python.rewrite import rewrite, zeroed
 from gpu._python.scalars import TYPES, Int, Scalar, lift
@@ -109,7 +109,7 @@ class Objects:
             return type(x)._make(elements) if hasattr(x, "_make") else tuple(elements)
         np = sys.modules.get("numpy")
         if np is not None and isinstance(x, np.ndarray):
-            return Array(x, name, read_only=True)
+            return Constant(x, name, read_only=True)
         if isinstance(x, _gpujit.Array):
             base, dtype = memory_of(x)
             return Array(base, name, dtype=dtype)

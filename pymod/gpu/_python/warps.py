@@ -193,8 +193,9 @@ NAMES: dict[str, Any] = {
     "lanemask_eq": lane_mask(int.__eq__),
     "lanemask_ge": lane_mask(int.__ge__),
     "lanemask_gt": lane_mask(int.__gt__),
+    "warpsize": Int(WARP),
+    "smid": Int(0),
 }
 REGISTERS: dict[str, Callable[[], Scalar]] = {
     "laneid": lambda: Int(context.running.lane),
-    "warpsize": lambda: Int(WARP),
 }
