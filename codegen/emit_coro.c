@@ -153,3 +153,19 @@ cg_coro_wait(struct cg_emit *e, ir_ref ref, enum sp_wait_kind kind, uint32_t ope
     LLVMPositionBuilderAtEnd(e->builder, next);
     e->ends[insn->block] = next;
 }
+
+LLVMValueRef
+cg_coro_meet(struct cg_emit *e, ir_ref ref, enum sp_meet meet, LLVMValueRef mask,
+             LLVMValueRef operand, LLVMValueRef argument)
+{
+    LLVMValueRef mailbox = e->hidden[HOST_MAILBOX];
+    cg_host_store(e, mask, mailbox, offsetof(struct sp_thread, mask));
+    if (operand)
+        cg_host_store(e, operand, mailbox, offsetof(struct sp_thread, operand));
+    if (argument)
+        cg_host_store(e, argument, mailbox, offsetof(struct sp_thread, argument));
+    cg_coro_wait(e, ref, SP_WAIT_MEET, meet);
+    if (meet == SP_MEET_SYNC)
+        return NULL;
+    return cg_host_load(e, e->types[IR_T_I64], mailbox, offsetof(struct sp_thread, result));
+}

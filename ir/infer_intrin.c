@@ -257,6 +257,15 @@ intrin_barrier(struct intrin_call *call, struct ir_cell *out)
 }
 
 static bool
+intrin_syncwarp(struct intrin_call *call, struct ir_cell *out)
+{
+    if (!intrin_integers(call))
+        return false;
+    *out = infer_constant(call->in, ir_const_simple(call->in->module, IR_C_NONE, 0));
+    return true;
+}
+
+static bool
 intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
 {
     switch ((enum ir_rule)call->row->rule) {
@@ -295,6 +304,7 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_METHOD: return infer_rule_method(call, out);
     case IR_RULE_BARRIER:
     case IR_RULE_FENCE: return intrin_barrier(call, out);
+    case IR_RULE_SYNCWARP: return intrin_syncwarp(call, out);
     case IR_RULE_BITS: return infer_rule_bits(call, out);
     case IR_RULE_LANEMASK: *out = infer_typed(IR_T_UINT32); return true;
     default: return infer_rule_builtin(call, out);

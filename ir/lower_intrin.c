@@ -233,6 +233,15 @@ intrin_barrier(struct lower *l, ir_ref py, enum ir_intrin id)
     return lower_scalar(l, IR_T_INT, count);
 }
 
+static struct lower_value
+intrin_syncwarp(struct lower *l, ir_ref py)
+{
+    ir_ref given = lower_param(l, py, IR_INTRIN_SYNCWARP, 0);
+    ir_ref mask = given ? lower_get_as(l, given, IR_T_UINT32) : lower_int(l, IR_T_I32, -1);
+    lower_effect(l, IR_INTRIN_SYNCWARP, IR_T_VOID, 1, &mask);
+    return lower_value_new(l, intrin_type(l, py), 0, NULL);
+}
+
 struct lower_value
 lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
 {
@@ -265,6 +274,7 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_METHOD: return lower_method(l, py, id);
     case IR_RULE_BARRIER:
     case IR_RULE_FENCE: return intrin_barrier(l, py, id);
+    case IR_RULE_SYNCWARP: return intrin_syncwarp(l, py);
     case IR_RULE_MEMORY: return lower_memory(l, py, id);
     case IR_RULE_BITS: return lower_bits(l, py, id);
     case IR_RULE_LANEMASK:

@@ -81,6 +81,7 @@ static const struct {
     {IR_INTRIN_ENUMERATE, {"iterable", "start"}},
     {IR_INTRIN_ZIP, {"strict"}},
     {IR_INTRIN_SHARED_ARRAY, {"shape", "dtype", "alignment"}},
+    {IR_INTRIN_SYNCWARP, {"mask"}},
     {IR_INTRIN_SHARED_DYNAMIC, {"shape", "dtype"}},
     {IR_INTRIN_LOCAL_ARRAY, {"shape", "dtype", "alignment"}},
     {IR_INTRIN_CONST_ARRAY, {"ary"}},

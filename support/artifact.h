@@ -86,7 +86,8 @@ enum sp_wait_kind {
     SP_N_WAIT_KINDS
 };
 
-/* What lanes of a warp do when they meet; runtime/cpu_meet.c has a function for each. */
+/* What lanes of a warp do when they meet; runtime/cpu_meet.c has a function for each, which finds
+ * each lane's `operand` (64 bits, of whatever type) and `argument` and fills its `result`. */
 enum sp_meet {
     SP_MEET_SYNC, /* nothing */
     SP_N_MEETS

@@ -262,3 +262,62 @@ def test_faults_between_barriers():
     with pytest.raises(OverflowError):
         checked[1, 64](x)
         gpu.synchronize()
+
+
+# --- Warps ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", [32, 64, 100, 1])
+def test_syncwarp(block):
+    """Lanes pass values to their neighbours through memory; each warp for itself."""
+
+    @gpu.jit
+    def kernel(x, rounds):
+        i = gpu.threadIdx.x
+        n = min(32, gpu.blockDim.x - i // 32 * 32)
+        j = i // 32 * 32 + (i % 32 + 1) % n
+        for _ in range(rounds):
+            value = x[j]
+            gpu.syncwarp()
+            x[i] = value * 3 + 1
+            gpu.syncwarp(mask=0xFFFFFFFF)
+
+    x = np.arange(block, dtype=np.int64)
+    expected = x.copy()
+    for _ in range(4):
+        for w in range(0, block, 32):
+            expected[w : w + 32] = np.roll(expected[w : w + 32], -1) * 3 + 1
+    kernel[1, block](x, 4)
+    gpu.synchronize()
+    assert np.array_equal(x, expected)
+
+
+def test_syncwarp_of_parts():
+    """Halves of a warp go their own ways; a lane that has ended is not waited for."""
+
+    @gpu.jit
+    def kernel(x):
+        i = gpu.threadIdx.x
+        if i == 5:
+            return
+        if i < 16:
+            for k in range(i % 2 + 1):
+                value = x[(i + 1) % 16]
+                if k == 0:
+                    gpu.syncwarp(0xFFFF)
+                    x[i] = value + 1
+        else:
+            for _ in range(3):
+                value = x[16 + (i + 1) % 16]
+                gpu.syncwarp(0xFFFF0000)
+                x[i] = value * 2
+                gpu.syncwarp(0xFFFF0000)
+
+    x = np.arange(32, dtype=np.int64)
+    low, high = x[:16].copy(), x[16:].copy()
+    low = np.where(np.arange(16) == 5, low, np.roll(low, -1) + 1)
+    for _ in range(3):
+        high = np.roll(high, -1) * 2
+    kernel[1, 32](x)
+    gpu.synchronize()
+    assert np.array_equal(x, np.concatenate([low, high]))
