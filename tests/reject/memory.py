@@ -8,17 +8,17 @@ HALF = 0.5
 
 # kernel(int, float32[:])
 def shared_of_a_run_time_size(n, x):
-    tile = gpu.shared.array(
+    tile = gpu.shared.array(  # error: NEEDS_CONSTANT gpu.shared.dynamic(shape, dtype)
         n, gpu.float32
-    )  # error: NEEDS_CONSTANT gpu.shared.dynamic(shape, dtype)
+    )
     x[0] = tile[0]
 
 
 # kernel(int, float32[:])
 def shared_with_a_run_time_axis(n, x):
-    tile = gpu.shared.array(
+    tile = gpu.shared.array(  # error: NEEDS_CONSTANT kernel[grid, block, stream, shared_bytes]
         (4, n), gpu.float32
-    )  # error: NEEDS_CONSTANT kernel[grid, block, stream, shared_bytes]
+    )
     x[0] = tile[0, 0]
 
 
@@ -30,9 +30,9 @@ def local_of_a_run_time_size(n, x):
 
 # kernel(float32[:])
 def local_of_an_argument_shape(x):
-    mine = gpu.local.array(
+    mine = gpu.local.array(  # error: NEEDS_CONSTANT the shape of gpu.local.array
         x.shape, gpu.float32
-    )  # error: NEEDS_CONSTANT the shape of gpu.local.array
+    )
     x[0] = mine[0]
 
 
@@ -62,25 +62,25 @@ def negative_size(x):
 
 # kernel(float32[:])
 def dynamic_of_two_axes(x):
-    tile = gpu.shared.array(
+    tile = gpu.shared.array(  # error: ARRAY_SHAPE gpu.shared.dynamic(shape, dtype)
         (0, 4), gpu.float32
-    )  # error: ARRAY_SHAPE gpu.shared.dynamic(shape, dtype)
+    )
     x[0] = tile[0, 0]
 
 
 # kernel(float32[:])
 def nine_axes(x):
-    mine = gpu.local.array(
+    mine = gpu.local.array(  # error: VIEW_RANK more than 8 axes
         (1, 1, 1, 1, 1, 1, 1, 1, 1), gpu.float32
-    )  # error: VIEW_RANK more than 8 axes
+    )
     x[0] = mine.size
 
 
 # kernel(float32[:])
 def huge_local(x):
-    mine = gpu.local.array(
+    mine = gpu.local.array(  # error: ARRAY_SIZE has 4194304 bytes; at most 524288
         (1024, 1024), gpu.float32
-    )  # error: ARRAY_SIZE has 4194304 bytes; at most 524288
+    )
     x[0] = mine[0, 0]
 
 
@@ -98,9 +98,9 @@ def no_type(x):
 
 # kernel(float32[:])
 def no_shape(x):
-    tile = gpu.local.array(
+    tile = gpu.local.array(  # error: ARGUMENT_MISSING argument 'shape' of gpu.local.array
         dtype=gpu.float32
-    )  # error: ARGUMENT_MISSING argument 'shape' of gpu.local.array
+    )
     x[0] = tile[0]
 
 
@@ -118,9 +118,9 @@ def unknown_type(x):
 
 # kernel(float32[:])
 def wrong_keyword(x):
-    tile = gpu.shared.array(
+    tile = gpu.shared.array(  # error: ARGUMENT_NAME has no argument 'align'
         16, gpu.float32, align=16
-    )  # error: ARGUMENT_NAME has no argument 'align'
+    )
     x[0] = tile[0]
 
 
@@ -132,9 +132,9 @@ def odd_alignment(x):
 
 # kernel(int, float32[:])
 def run_time_alignment(n, x):
-    tile = gpu.local.array(
+    tile = gpu.local.array(  # error: NEEDS_CONSTANT the alignment of gpu.local.array
         16, gpu.float32, n
-    )  # error: NEEDS_CONSTANT the alignment of gpu.local.array
+    )
     x[0] = tile[0]
 
 
