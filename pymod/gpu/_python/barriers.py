@@ -24,13 +24,13 @@ def answer_all(answer: Callable[[list], Any]) -> Callable[[dict], dict]:
 
 def barrier(name: str, answer: Callable[[list], Any], n_args: int) -> Callable[..., Any]:
     """A barrier of the block, that computes something of a predicate of each thread."""
-    combine = answer_all(answer)
+    combine, path = answer_all(answer), f"gpu.{name}"
 
     def call(*args: Any) -> Any:
-        operations.check_count(f"gpu.{name}", args, n_args)
-        value = bool(number(args[0], f"gpu.{name}")) if args else None
+        operations.check_count(path, args, n_args)
+        value = bool(number(args[0], path)) if args else None
         thread = context.running
-        return thread.scheduler.meet(thread, thread.block, name, value, combine)
+        return thread.scheduler.meet(thread, thread.block, path, value, combine)
 
     return call
 
@@ -41,7 +41,9 @@ class ThisGrid:
     def sync(self) -> None:
         thread = context.running
         scheduler = thread.scheduler
-        scheduler.meet(thread, scheduler.grid, "this_grid().sync", None, answer_all(lambda _: None))
+        scheduler.meet(
+            thread, scheduler.grid, "gpu.cg.this_grid().sync", None, answer_all(lambda _: None)
+        )
 
 
 def this_grid() -> ThisGrid:

@@ -18,13 +18,23 @@ import bdb
 import contextvars
 import ctypes
 import threading
-from collections import deque
+from collections import Counter, deque
 
 from gpu._python import operations
 from gpu._python.context import context
 from gpu._python.failure import describe
-from gpu._python.threads import ALL_LANES, Block, Cancelled, Grid, Meeting, State, Thread, places
-from gpu._python.threads import kernel_frame as frame_of_kernel
+from gpu._python.threads import (
+    ALL_LANES,
+    Block,
+    Cancelled,
+    Grid,
+    Meeting,
+    Place,
+    State,
+    Thread,
+    kernel_frame,
+    places,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,6 +104,7 @@ class Scheduler:
         self.running = self.main
         self.first: BaseException | None = None  # that a thread raised
         self.stop: BaseException | None = None  # what ends the launch at once
+        self.fatal_error: BaseException | None = None
         self.over = self.ending = False
 
     def run(self) -> BaseException | None:
@@ -179,6 +190,7 @@ class Scheduler:
         except bdb.BdbQuit as error:
             self.stop, self.over = error, True
         except BaseException as error:
+            self.over = error is self.fatal_error
             if self.first is None:
                 self.first = describe(error, self.name, thread.block.index, thread.index)
         if not self.over:
@@ -277,14 +289,14 @@ class Scheduler:
         key: int = ALL_LANES,
     ) -> Any:
         """Brings a value to the meeting of the group's threads; what the thread gets there."""
-        frame = frame_of_kernel()
-        where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        thread.place = Place(kernel_frame().f_lineno, name)
         meeting = group.meetings.get(key)
         if meeting is None:
-            meeting = group.meetings[key] = Meeting(name, where, answer)
-        elif meeting.name != name:
-            message = f"{name} in {where} meets {meeting.name} in {meeting.where}"
-            raise operations.error("KernelError", message, "MIXED_MEETING")
+            meeting = group.meetings[key] = Meeting(thread.place, answer)
+        elif meeting.place.name != name:
+            code, message = group.kinds
+            message = message.format(thread.block.index) + f": {meeting.place} and {thread.place}"
+            raise self.fatal(message, code)
         meeting.brought[thread] = value
         if len(meeting.brought) == group.expected(key) == 1:
             del group.meetings[key]
@@ -319,23 +331,24 @@ class Scheduler:
             thread.answer = sum(1 << t.lane for t in threads)
         self.make_ready(threads)
 
+    def fatal(self, message: str, code: str) -> BaseException:
+        """An error of threads that wait for each other; it stops the launch."""
+        self.fatal_error = operations.error("KernelError", message, code)
+        return self.fatal_error
+
     def fail(self, block: Block) -> None:
-        """No thread of the block can go on: the first one says so, all end."""
-        waiting = [t for t in block.threads if t.state in (State.MEETS, State.MEETS_GRID)]
-        groups = [block, *block.warps, self.grid]
-        found = [
-            (m, key, g) for g in groups for key, m in g.meetings.items() if waiting[0] in m.brought
-        ]
-        meeting, key, group = found[0]
-        message = (f"{meeting.name} waits for {group.expected(key)} threads, of which only "
-                   f"{len(meeting.brought)} come")  # fmt: skip
-        for thread in waiting:
-            thread.error = Cancelled()
-            for g in (thread.warp, block, self.grid):
-                for m in g.meetings.values():
-                    m.brought.pop(thread, None)
-        waiting[0].error = operations.error("KernelError", message, "BARRIER_NEVER_FULL")
-        self.make_ready(waiting)
+        """No thread of the block can go on: one of them says so."""
+        waiting = [t for t in block.threads if t.place and t.state is not State.ENDED]
+        counts = sorted(Counter(t.place for t in waiting).items())
+        wait = [f"{n} {'waits' if n == 1 else 'wait'} in {place}" for place, n in counts]
+        n_ended = len(block.threads) - block.n_left
+        message = (f"block {block.index} cannot go on: of {len(block.threads)} threads "
+                   f"{', '.join(wait)}, {n_ended} {'has' if n_ended == 1 else 'have'} ended\n  "
+                   "Hint: all threads of a block that have not ended must come to the same "
+                   "barrier, and all lanes of a mask to the same operation")  # fmt: skip
+        first = next(t for t in waiting if t.place == counts[0][0])
+        first.error = self.fatal(message, "DEADLOCK")
+        self.make_ready([first])
 
     # --- Loops that wait for memory ---
 
@@ -362,7 +375,7 @@ class Scheduler:
         thread.patience = 20_000
         if not (self.ready or self.spinning or self.n_blocks_left):
             return
-        if id(frame_of_kernel().f_code) not in context.sites:
+        if id(kernel_frame().f_code) not in context.sites:
             return  # a debugger reads, not the kernel
         self.n_turns += 1
         self.spinning.append(thread)

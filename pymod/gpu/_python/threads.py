@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 from enum import Enum, auto
+from typing import NamedTuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,16 +52,26 @@ def places(sizes: Size) -> Iterator[Size]:
         yield x, y, z
 
 
+class Place(NamedTuple):
+    """Where a thread waits."""
+
+    line: int
+    name: str  # of the function of gpu
+
+    def __str__(self) -> str:
+        return f"{self.name}() at line {self.line}"
+
+
 class Meeting:
     """Those who have come, and what they brought.
 
     answer  from what all brought, in the order of threads: what each gets
     """
 
-    __slots__ = ("answer", "brought", "name", "where")
+    __slots__ = ("answer", "brought", "place")
 
-    def __init__(self, name: str, where: str, answer: Callable[[dict], dict]) -> None:
-        self.name, self.where, self.answer = name, where, answer
+    def __init__(self, place: Place, answer: Callable[[dict], dict]) -> None:
+        self.place, self.answer = place, answer
         self.brought: dict[Thread, Any] = {}
 
 
@@ -68,6 +79,7 @@ class Group:
     """Threads that can meet, by a key if there are meetings of parts of them."""
 
     state = State.MEETS
+    kinds = ("BARRIER_KINDS", "threads of block {} wait in different barriers")
     n_left: int  # threads that have not ended
 
     def __init__(self) -> None:
@@ -100,6 +112,8 @@ class Block(Group):
 
 
 class Warp(Group):
+    kinds = ("MEET_KINDS", "lanes of a warp of block {} meet in different operations")
+
     def __init__(self, threads: list[Thread]) -> None:
         super().__init__()
         self.threads = threads
@@ -117,21 +131,8 @@ class Warp(Group):
 class Thread:
     """One thread of a kernel."""
 
-    __slots__ = (
-        "answer",
-        "block",
-        "carrier",
-        "error",
-        "index",
-        "memory",
-        "number",
-        "patience",
-        "quiet",
-        "scheduler",
-        "seen",
-        "state",
-        "warp",
-    )  # fmt: skip
+    __slots__ = ("answer", "block", "carrier", "error", "index", "memory", "number", "patience",
+                 "place", "quiet", "scheduler", "seen", "state", "warp")  # fmt: skip
     warp: Warp
 
     def __init__(self, block: Block, number: int, index: Size) -> None:
@@ -139,6 +140,7 @@ class Thread:
         self.scheduler = block.scheduler
         self.carrier: Carrier | None = None  # the OS thread that it runs on
         self.state = State.READY
+        self.place: Place | None = None  # where it waits
         self.answer: Any = None  # of the meeting that is over
         self.error: BaseException | None = None  # instead of an answer
         self.seen: dict[Any, Any] = {}  # what it has read lately

@@ -23,8 +23,9 @@ def mask_of(mask: Any, name: str, thread: Thread) -> int:
     """The lanes that are meant; the thread's own is among them."""
     lanes = integer_of(mask, f"argument 1 of {name}") & ALL_LANES
     if not lanes >> thread.lane & 1:
-        message = f"the mask {lanes:#x} of {name} is without lane {thread.lane}, which calls it"
-        raise operations.error("KernelError", message, "NOT_IN_MASK")
+        message = (f"{name}() of lane {thread.lane} of warp {thread.number // WARP} names others "
+                   f"only: its mask is 0x{lanes:08x}")  # fmt: skip
+        raise thread.scheduler.fatal(message, "MEET_MASK")
     return lanes
 
 
