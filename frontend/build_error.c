@@ -67,7 +67,9 @@ static const char *
 build_host_hint(struct build *b, const char *type, const char *text)
 {
     static const char *const hints[][2] = {
-        {"ndarray", "pass the array to the kernel as an argument"},
+        {"ndarray",
+         "pass the array to the kernel as an argument: constants are arrays of bool, int8 to "
+         "uint64 and float16 to float64 up to 1 MiB"},
         {"Array", "pass the array to the kernel as an argument"},
         {"list", "make it a tuple, or an array that is passed to the kernel"},
         {"dict", "use tuples, or arrays that are passed to the kernel"},

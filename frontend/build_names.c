@@ -19,10 +19,21 @@ build_origin(struct build *b, ir_ref ref)
     return &b->origins.data[ref];
 }
 
+/* An array bears the name that it is first found by. */
+static ir_const
+names_array(struct build *b, ir_const value, const char *text)
+{
+    struct ir_const_info info = *ir_const_info(b->module, value);
+    if (info.kind != IR_C_ARRAY || *info.array_name)
+        return value;
+    info.array_name = text;
+    return ir_const_intern(b->module, &info);
+}
+
 static ir_ref
 names_found(struct build *b, const struct fe_found *found, const char *text)
 {
-    ir_ref ref = build_const(b, found->value);
+    ir_ref ref = build_const(b, names_array(b, found->value, text));
     *build_origin(b, ref) = (struct build_origin){.host = found->host, .text = text};
     return ref;
 }
@@ -77,6 +88,8 @@ build_free_variable(struct build *b, uint32_t local)
 static bool
 names_has_attributes(const struct ir_const_info *info, const struct build_origin *origin)
 {
+    if (info->kind == IR_C_ARRAY)
+        return false;
     return origin->host || info->kind == IR_C_NAMESPACE || info->kind == IR_C_HOST;
 }
 

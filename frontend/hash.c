@@ -9,7 +9,7 @@
 #include <string.h>
 
 static void
-hash_const(struct sp_hash *hash, const struct ir_const_info *info)
+hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir_const_info *info)
 {
     sp_hash_add_u64(hash, info->kind);
     switch ((enum ir_const_kind)info->kind) {
@@ -48,6 +48,13 @@ hash_const(struct sp_hash *hash, const struct ir_const_info *info)
         sp_hash_add_u64(hash, info->named);
         sp_hash_add_u64(hash, info->len);
         sp_hash_add(hash, info->elems, info->len * sizeof *info->elems);
+        return;
+    case IR_C_ARRAY:
+        sp_hash_add_u64(hash, info->scalar);
+        sp_hash_add_u64(hash, info->named);
+        sp_hash_add_u64(hash, info->len);
+        sp_hash_add(hash, info->bytes, ir_const_array_size(module, info));
+        sp_hash_add_text(hash, info->array_name);
         return;
     case IR_C_DTYPE: sp_hash_add_u64(hash, info->scalar); return;
     case IR_C_HOST: sp_hash_add_text(hash, info->type_name); return;
@@ -103,7 +110,7 @@ fe_hash_module(const struct ir_module *module)
     sp_hash_init(&hash);
     sp_hash_add_u64(&hash, module->consts.len);
     for (uint32_t i = 0; i < module->consts.len; i++)
-        hash_const(&hash, &module->consts.data[i]);
+        hash_const(&hash, module, &module->consts.data[i]);
     sp_hash_add_u64(&hash, module->funcs.len);
     for (uint32_t i = 0; i < module->funcs.len; i++)
         hash_func(&hash, module->funcs.data[i]);

@@ -75,9 +75,14 @@ ir_const py_const(struct fe_reader *reader, PyObject *object);
 /* The same at this depth of tuples and calls. What is larger, deeper, or has more elements at all depths
  * stays on the host. */
 enum { PY_CONST_MAX_ELEMS = 4096, PY_CONST_MAX_DEPTH = 32, PY_CONST_MAX_TOTAL = 8192 };
+enum { PY_CONST_MAX_ARRAY_B = 1 << 20 };
 ir_const py_const_at(struct fe_reader *reader, PyObject *object, int depth);
 ir_const py_const_host(struct fe_reader *reader, PyObject *object);
 const char *py_type_name(struct sp_arena *arena, PyObject *object);
+
+/* resolve_py_array.c */
+/* The elements of a numpy.ndarray of this type; false and untouched if it cannot be a constant. */
+bool py_array(struct fe_reader *reader, PyObject *object, ir_type dtype, ir_const *out);
 
 /* resolve_py_made.c: false and untouched if the object is none. */
 bool py_method(struct fe_reader *reader, PyObject *object, int depth, ir_const *out);

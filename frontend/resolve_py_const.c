@@ -132,6 +132,16 @@ const_numpy_family(struct fe_reader *reader, PyObject *numpy, PyObject *object, 
 }
 
 static bool
+const_numpy_array(struct fe_reader *reader, PyObject *numpy, PyObject *object, ir_const *out)
+{
+    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+    ir_type scalar = dtype ? const_numpy_scalar(numpy, dtype) : (ir_type)IR_T_NONE;
+    PyErr_Clear();
+    Py_XDECREF(dtype);
+    return scalar != IR_T_NONE && py_array(reader, object, scalar, out);
+}
+
+static bool
 const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
 {
     PyObject *numpy = py_module(py_of(reader)->interp, "numpy");
@@ -141,6 +151,8 @@ const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
         return false;
     if (PyObject_TypeCheck(object, (PyTypeObject *)generic))
         return const_numpy_value(reader, numpy, object, out);
+    if ((PyObject *)Py_TYPE(object) == const_numpy_class(numpy, "ndarray"))
+        return const_numpy_array(reader, numpy, object, out);
     bool is_class =
         PyType_Check(object) && PyType_IsSubtype((PyTypeObject *)object, (PyTypeObject *)generic);
     if (!is_class && !PyObject_TypeCheck(object, (PyTypeObject *)dtype))

@@ -61,6 +61,25 @@ infer_constant_tuple(struct infer *in, ir_const constant)
                             constant};
 }
 
+static struct ir_cell
+infer_constant_array(struct infer *in, ir_const constant)
+{
+    struct ir_const_info info = *ir_const_info(in->module, constant);
+    return (struct ir_cell){
+        ir_type_intern(
+            in->module,
+            &(struct ir_type_info){
+                .kind = IR_KIND_ARRAY,
+                .dtype = info.scalar,
+                .rank = (uint8_t)ir_const_info(in->module, info.named)->len,
+                .layout = info.len & IR_ARRAY_F ? IR_LAYOUT_F : IR_LAYOUT_C,
+                .space = IR_SPACE_CONST,
+                .align_log2 = (uint8_t)__builtin_ctz(ir_scalar_row(info.scalar)->bits / 8u),
+                .read_only = true,
+                .object = info.named}),
+        constant};
+}
+
 struct ir_cell
 infer_constant(struct infer *in, ir_const constant)
 {
@@ -73,6 +92,7 @@ infer_constant(struct infer *in, ir_const constant)
     case IR_C_TYPED: return (struct ir_cell){info->scalar, constant};
     case IR_C_TUPLE: return infer_constant_tuple(in, constant);
     case IR_C_SLICE: return infer_constant_slice(in, constant);
+    case IR_C_ARRAY: return infer_constant_array(in, constant);
     case IR_C_NONE_SLOT:
     case IR_C_BIG: return (struct ir_cell){0};
     case IR_C_INTRIN:

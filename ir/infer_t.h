@@ -164,6 +164,9 @@ bool infer_index_plan(struct infer *in, struct ir_instance *instance, ir_ref ref
 /* Checks array[index] = value. */
 bool infer_store_item(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                       ir_type index, ir_type value);
+/* A store to an array that is read-only. */
+bool infer_fail_read_only(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                          ir_type array);
 /* Checks that `index` names one element of an array of this type; `ref` is the place. */
 bool infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                        ir_type index);

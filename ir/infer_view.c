@@ -174,6 +174,16 @@ infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir
 
 /* ---- Assignment ---- */
 
+bool
+infer_fail_read_only(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array)
+{
+    INFER_FAIL(in, instance, ref, READ_ONLY, infer_text(in, array));
+    return ir_type_info(in->module, array)->space == IR_SPACE_CONST
+               ? INFER_HINT(in, "it is constant data: arrays that a kernel changes are passed as "
+                                "arguments, or made by gpu.shared.array and gpu.local.array")
+               : false;
+}
+
 /* Whether `value` may be stored in what the index names, an array of this dtype and rank. */
 static bool
 view_check_stored(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type value,
@@ -211,7 +221,7 @@ infer_store_item(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_
         return false;
     struct ir_type_info info = *ir_type_info(in->module, array);
     if (info.read_only)
-        return INFER_FAIL(in, instance, ref, READ_ONLY, infer_text(in, array));
+        return infer_fail_read_only(in, instance, ref, array);
     uint32_t rank = plan.is_element ? 0 : ir_type_info(in->module, plan.result)->rank;
     return view_check_stored(in, instance, ref, value, info.dtype, rank);
 }
@@ -227,7 +237,7 @@ infer_rule_inplace(struct infer *in, struct ir_instance *instance, ir_ref ref, i
     if (!view_check_stored(in, instance, ref, value, info.dtype, info.rank))
         return false;
     if (info.read_only)
-        return INFER_FAIL(in, instance, ref, READ_ONLY, infer_text(in, array));
+        return infer_fail_read_only(in, instance, ref, array);
     ir_type element = ir_element_type(info.dtype);
     ir_type other = is_array ? ir_element_type(with.dtype) : value;
     ir_type type;

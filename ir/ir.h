@@ -263,6 +263,7 @@ enum ir_const_kind {
     IR_C_ELLIPSIS,
     IR_C_STR,    /* str, len */
     IR_C_TUPLE,  /* elems */
+    IR_C_ARRAY,  /* scalar, named: TUPLE of its extents, len: bits of enum ir_array, bytes, array_name */
     IR_C_SLICE,  /* elems: start, stop, step */
     IR_C_FUNC,   /* u: index in the module's funcs */
     IR_C_INTRIN, /* u: enum ir_intrin */
@@ -276,6 +277,9 @@ enum ir_const_kind {
     IR_C_EXCEPTION, /* str: qualified name of an exception class; len: its number among the program's, 0: builtin */
 };
 
+/* How an array of the program lies in its bytes, and whether the program can change it. */
+enum ir_array { IR_ARRAY_F = 1, IR_ARRAY_WRITEABLE = 2 };
+
 /* What a NamedTuple's class does otherwise than tuples. */
 enum ir_class_own {
     IR_OWN_OPERATORS = 1,
@@ -288,7 +292,7 @@ struct ir_const_info {
     uint8_t kind;   /* enum ir_const_kind */
     uint8_t scalar; /* TYPED, DTYPE; CLASS: bits of enum ir_class_own */
     uint32_t len;   /* STR: bytes; TUPLE, SLICE, CLASS, PARTIAL: elements */
-    ir_const named; /* TUPLE: its CLASS, or 0; CLASS, PARTIAL: above */
+    ir_const named; /* TUPLE: its CLASS, or 0; ARRAY, CLASS, PARTIAL: above */
     union {
         int64_t i;
         uint64_t u;
@@ -298,6 +302,10 @@ struct ir_const_info {
         struct {
             const void *host;      /* kept alive by the reader of the module */
             const char *type_name;
+        };
+        struct {
+            const uint8_t *bytes; /* in the order of C, or of Fortran */
+            const char *array_name; /* in the source, or "" */
         };
     };
 };
@@ -452,6 +460,8 @@ ir_type ir_dtype_of(const struct ir_module *module, ir_const c);
 /* Whether both objects name one number type, as `a.dtype == np.float32`, `== "float32"` or `== float`
  * ask. */
 bool ir_same_dtype(const struct ir_module *module, ir_type a, ir_type b);
+/* Bytes of an ARRAY. */
+size_t ir_const_array_size(const struct ir_module *module, const struct ir_const_info *array);
 ir_const ir_const_tuple(struct ir_module *module, uint32_t n, const ir_const *elems);
 ir_const ir_const_simple(struct ir_module *module, enum ir_const_kind kind, uint64_t u);
 void ir_const_print(const struct ir_module *module, ir_const c, struct sp_str *out);

@@ -299,6 +299,8 @@ ir_ref lower_effect(struct lower *l, enum ir_intrin id, ir_type type, uint32_t n
                     const ir_ref *args);
 /* lower_memory.c: an array that the kernel makes */
 struct lower_value lower_memory(struct lower *l, ir_ref py, enum ir_intrin id);
+/* An array of the program, as data of the module. */
+struct lower_value lower_array_constant(struct lower *l, ir_const c, ir_type type);
 /* Per instance: whether a call of shared.dynamic is in it or in what it calls. */
 const bool *lower_takers(const struct ir_typed *typed, struct sp_arena *arena);
 /* How much shared.dynamic has handed out: nothing yet. The address of that number. */

@@ -61,6 +61,8 @@ lower_source_name(const struct lower *l, ir_ref py)
         return ir_const_info(l->py, insn->imm)->str;
     if (insn->op == IR_PARAM)
         return l->from->params[insn->imm].name;
+    if (insn->op == IR_CONST && ir_const_info(l->py, insn->imm)->kind == IR_C_ARRAY)
+        return ir_const_info(l->py, insn->imm)->array_name;
     if (insn->op == IR_PHI && insn->imm)
         return ir_const_info(l->py, insn->imm)->str;
     enum ir_op op = ir_operation(l->inst, py);

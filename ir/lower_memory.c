@@ -20,6 +20,7 @@
 #include "ir/lower.h"
 
 #include <assert.h>
+#include <string.h>
 
 static uint32_t
 memory_align(struct lower *l, ir_ref py, enum ir_intrin id, uint64_t size_B)
@@ -85,6 +86,46 @@ memory_static(struct lower *l, ir_ref py, uint64_t size_B, uint32_t align_log2)
                                    .size_B = (uint32_t)size_B,
                                    .name = sp_arena_strdup(arena, lower_variable_name(l, py))});
     return l->core->statics.len - 1;
+}
+
+/* ---- Arrays of the program ---- */
+
+static uint32_t
+memory_const(struct lower *l, const struct ir_const_info *array)
+{
+    struct sp_arena *arena = l->core->arena;
+    size_t size_B = ir_const_array_size(l->py, array);
+    for (uint32_t i = 0; i < l->core->statics.len; i++)
+        if (l->core->statics.data[i].bytes && l->core->statics.data[i].size_B == size_B &&
+            !memcmp(l->core->statics.data[i].bytes, array->bytes, size_B))
+            return i;
+    sp_vec_push(arena, &l->core->statics,
+                (struct ir_static){.space = IR_SPACE_CONST,
+                                   .align_log2 = 4,
+                                   .size_B = (uint32_t)size_B,
+                                   .bytes = array->bytes,
+                                   .name = sp_arena_strdup(arena, array->array_name)});
+    return l->core->statics.len - 1;
+}
+
+struct lower_value
+lower_array_constant(struct lower *l, ir_const c, ir_type type)
+{
+    const struct ir_const_info array = *ir_const_info(l->py, c);
+    const struct ir_const_info *shape = ir_const_info(l->py, array.named);
+    ir_ref parts[1 + IR_MAX_RANK];
+    parts[0] = lower_emit(l, IR_STATIC, IR_T_PTR_CONST, memory_const(l, &array), 0, NULL);
+    for (uint32_t k = 0; k < shape->len; k++)
+        parts[1 + k] = lower_int(l, IR_T_I64, ir_const_info(l->py, shape->elems[k])->i);
+    ir_type own = ir_type_intern(
+        l->py, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
+                                      .dtype = array.scalar,
+                                      .rank = (uint8_t)shape->len,
+                                      .layout = array.len & IR_ARRAY_F ? IR_LAYOUT_F : IR_LAYOUT_C,
+                                      .space = IR_SPACE_CONST,
+                                      .read_only = true,
+                                      .object = array.named});
+    return lower_convert(l, lower_value_new(l, own, 1 + shape->len, parts), type);
 }
 
 /* ---- gpu.shared.dynamic ---- */

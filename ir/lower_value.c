@@ -204,6 +204,8 @@ lower_constant(struct lower *l, ir_const c, ir_type type)
             parts[i] = lower_int(l, IR_T_I64, ir_const_info(l->py, value->elems[i])->i);
         return lower_value_new(l, type, 3, parts);
     }
+    if (info->kind == IR_KIND_ARRAY)
+        return lower_array_constant(l, c, type);
     if (info->kind != IR_KIND_TUPLE) {
         assert(lower_n_parts(l, type) == 0 && "constants are numbers, tuples and objects");
         return (struct lower_value){type, 0, NULL};

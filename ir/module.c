@@ -256,9 +256,20 @@ ir_const_info(const struct ir_module *module, ir_const c)
     return &module->consts.data[c];
 }
 
+size_t
+ir_const_array_size(const struct ir_module *module, const struct ir_const_info *array)
+{
+    const struct ir_const_info *shape = ir_const_info(module, array->named);
+    size_t size_B = ir_scalar_row(array->scalar)->bits / 8u;
+    for (uint32_t k = 0; k < shape->len; k++)
+        size_B *= (size_t)ir_const_info(module, shape->elems[k])->i;
+    return size_B;
+}
+
 /* Copies what the row points to. */
 static void
-const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, size_t text_len)
+const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, size_t text_len,
+           size_t bytes_B)
 {
     switch ((enum ir_const_kind)row->kind) {
     case IR_C_STR:
@@ -266,6 +277,10 @@ const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, 
     case IR_C_EXCEPTION:
     case IR_C_NAMESPACE: row->str = sp_arena_strndup(arena, text_len ? text : "", text_len); break;
     case IR_C_HOST: row->type_name = sp_arena_strndup(arena, text, text_len); break;
+    case IR_C_ARRAY:
+        row->bytes = sp_arena_copy(arena, row->bytes, bytes_B);
+        row->array_name = sp_arena_strdup(arena, row->array_name);
+        break;
     case IR_C_TUPLE:
     case IR_C_CLASS:
     case IR_C_PARTIAL:
@@ -281,7 +296,7 @@ ir_const
 ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
 {
     struct ir_const_info row = {.kind = info->kind};
-    size_t text_len = 0;
+    size_t text_len = 0, bytes_B = 0;
     struct key key;
     key_start(&key, info->kind);
     switch ((enum ir_const_kind)info->kind) {
@@ -335,6 +350,19 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         row.elems = info->elems;
         key_add(&key, info->elems, info->len * sizeof *info->elems);
         break;
+    case IR_C_ARRAY:
+        row.scalar = info->scalar;
+        row.named = info->named;
+        row.len = info->len;
+        row.bytes = info->bytes;
+        row.array_name = info->array_name;
+        bytes_B = ir_const_array_size(module, info);
+        key_add(&key, &row.scalar, 1);
+        key_add(&key, &row.named, sizeof row.named);
+        key_add(&key, &row.len, sizeof row.len);
+        key_add(&key, row.bytes, bytes_B);
+        key_add(&key, row.array_name, strlen(row.array_name));
+        break;
     case IR_C_HOST:
         row.host = info->host;
         row.type_name = info->type_name;
@@ -349,7 +377,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
     uint32_t *slot = sp_map_intern(&module->const_map, module->arena, key.bytes, key.len, &is_new);
     if (is_new) {
         *slot = module->consts.len;
-        const_keep(module->arena, &row, text, text_len);
+        const_keep(module->arena, &row, text, text_len, bytes_B);
         sp_vec_push(module->arena, &module->consts, row);
     }
     ir_const c = *slot;

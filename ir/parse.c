@@ -7,7 +7,6 @@
  * edges. Numbers are bounded by a budget, so a short text cannot ask for much memory. */
 #include "ir/parse.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define PARSE_BUDGET (1u << 21)
@@ -410,24 +409,6 @@ parse_site(struct ir_parse *p)
     return true;
 }
 
-/* Two hexadecimal digits a byte. */
-static bool
-parse_bytes(struct ir_parse *p, struct ir_static *row)
-{
-    char *text;
-    size_t len;
-    if (!ir_lex_char(&p->lex, '=') || !ir_lex_string(&p->lex, &text, &len) ||
-        len != 2 * (size_t)row->size_B || strspn(text, "0123456789abcdef") != len)
-        return ir_parse_fail(p, "'=' and %u bytes in hexadecimal expected", row->size_B);
-    uint8_t *bytes = SP_NEW_N(p->lex.arena, uint8_t, row->size_B);
-    for (uint32_t i = 0; i < row->size_B; i++) {
-        const char digits[3] = {text[2 * i], text[2 * i + 1], 0};
-        bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
-    }
-    row->bytes = bytes;
-    return true;
-}
-
 /* static 0 shared "tile" 1024 align(4); static 1 const "table" 4 align(2) = "0000803f" */
 static bool
 parse_static(struct ir_parse *p)
@@ -450,7 +431,9 @@ parse_static(struct ir_parse *p)
         !ir_lex_u32(&p->lex, IR_MAX_ALIGN_LOG2, &align) || !ir_lex_char(&p->lex, ')'))
         return ir_parse_fail(p, "'align(LOG2)' expected");
     row.align_log2 = (uint8_t)align;
-    if (is_const && !parse_bytes(p, &row))
+    if (is_const && !ir_lex_char(&p->lex, '='))
+        return ir_parse_fail(p, "'=' expected");
+    if (is_const && !ir_parse_bytes(p, row.size_B, &row.bytes))
         return false;
     sp_vec_push(p->lex.arena, &p->module->statics, row);
     return true;

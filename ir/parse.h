@@ -17,6 +17,8 @@ bool ir_parse_fail(struct ir_parse *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool ir_parse_const(struct ir_parse *p, ir_const *out);
 /* A text without bytes of value 0. */
+/* So many bytes, two hexadecimal digits each, in quotes. */
+bool ir_parse_bytes(struct ir_parse *p, size_t n, const uint8_t **out);
 bool ir_parse_text(struct ir_parse *p, const char *what, char **out);
 /* "!12:4-9" and, if there, file and function; `*out` is untouched when the line ends instead. */
 bool ir_parse_src(struct ir_parse *p, struct sp_src *out);

@@ -35,6 +35,23 @@ ir_parse_text(struct ir_parse *p, const char *what, char **out)
     return true;
 }
 
+bool
+ir_parse_bytes(struct ir_parse *p, size_t n, const uint8_t **out)
+{
+    char *text;
+    size_t len;
+    if (!ir_lex_string(&p->lex, &text, &len) || len != 2 * n ||
+        strspn(text, "0123456789abcdef") != len)
+        return ir_parse_fail(p, "%zu bytes in hexadecimal expected", n);
+    uint8_t *bytes = SP_NEW_N(p->lex.arena, uint8_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const char digits[3] = {text[2 * i], text[2 * i + 1], 0};
+        bytes[i] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    *out = bytes;
+    return true;
+}
+
 static bool
 parse_number(struct ir_parse *p, struct ir_const_info *info)
 {
@@ -189,6 +206,42 @@ parse_class(struct ir_parse *p, int depth, ir_const *out)
     return true;
 }
 
+/* array float32 (2, 2) F writeable "name" "bytes" */
+static bool
+parse_array(struct ir_parse *p, int depth, ir_const *out)
+{
+    struct ir_const_info info = {.kind = IR_C_ARRAY};
+    const char *name;
+    size_t len;
+    char *text;
+    uint64_t size_B;
+    ir_type scalar;
+    if (!ir_lex_name(&p->lex, &name, &len) || !(scalar = ir_scalar_by_name(name, len)))
+        return ir_parse_fail(p, "scalar type expected");
+    if (!const_at(p, depth + 1, &info.named))
+        return false;
+    info.scalar = (uint8_t)scalar;
+    size_B = ir_scalar_row(scalar)->bits / 8u;
+    const struct ir_const_info *shape = info.named ? ir_const_info(p->module, info.named) : NULL;
+    bool ok = shape && shape->kind == IR_C_TUPLE && shape->len <= IR_MAX_RANK;
+    for (uint32_t k = 0; ok && k < shape->len; k++) {
+        const struct ir_const_info *extent =
+            shape->elems[k] ? ir_const_info(p->module, shape->elems[k]) : NULL;
+        ok = extent && extent->kind == IR_C_INT && extent->i >= 0 &&
+             extent->i <= (int64_t)IR_MAX_STATIC_B &&
+             (size_B *= (uint64_t)extent->i) <= IR_MAX_STATIC_B;
+    }
+    if (!ok)
+        return ir_parse_fail(p, "a tuple of extents expected");
+    info.len |= ir_lex_word(&p->lex, "F") ? IR_ARRAY_F : 0;
+    info.len |= ir_lex_word(&p->lex, "writeable") ? IR_ARRAY_WRITEABLE : 0;
+    if (!ir_parse_text(p, "name", &text) || !ir_parse_bytes(p, size_B, &info.bytes))
+        return false;
+    info.array_name = text;
+    *out = ir_const_intern(p->module, &info);
+    return true;
+}
+
 /* Constants that start with a word. */
 static bool
 parse_word_const(struct ir_parse *p, int depth, ir_const *out)
@@ -244,6 +297,8 @@ parse_word_const(struct ir_parse *p, int depth, ir_const *out)
         return parse_elems(p, IR_C_SLICE, depth, out);
     } else if (IS("class")) {
         return parse_class(p, depth, out);
+    } else if (IS("array")) {
+        return parse_array(p, depth, out);
     } else if (IS("partial")) {
         return parse_partial(p, depth, out);
     } else if (IS("intrin")) {

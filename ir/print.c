@@ -79,6 +79,16 @@ print_text(const char *text, struct sp_str *out)
     print_string(text, strlen(text), out);
 }
 
+/* Two hexadecimal digits a byte. */
+static void
+print_bytes(const uint8_t *bytes, size_t n, struct sp_str *out)
+{
+    sp_str_add_char(out, '"');
+    for (size_t i = 0; i < n; i++)
+        sp_str_printf(out, "%02x", bytes[i]);
+    sp_str_add_char(out, '"');
+}
+
 static void
 print_float(double value, struct sp_str *out)
 {
@@ -139,6 +149,15 @@ print_const(const struct ir_module *module, ir_const c, struct sp_str *out)
             sp_str_add(out, " with ");
             print_const(module, info->named, out);
         }
+        break;
+    case IR_C_ARRAY:
+        sp_str_printf(out, "array %s ", ir_scalar_row(info->scalar)->name);
+        print_const(module, info->named, out);
+        sp_str_add(out, info->len & IR_ARRAY_F ? " F" : "");
+        sp_str_add(out, info->len & IR_ARRAY_WRITEABLE ? " writeable " : " ");
+        print_text(info->array_name, out);
+        sp_str_add_char(out, ' ');
+        print_bytes(info->bytes, ir_const_array_size(module, info), out);
         break;
     case IR_C_FUNC: sp_str_printf(out, "@%" PRIu64, info->u); break;
     case IR_C_INTRIN:
@@ -363,10 +382,8 @@ print_static(const struct ir_static *row, uint32_t index, struct sp_str *out)
     print_text(row->name ? row->name : "", out);
     sp_str_printf(out, " %u align(%u)", row->size_B, row->align_log2);
     if (is_const) {
-        sp_str_add(out, " = \"");
-        for (uint32_t i = 0; i < row->size_B; i++)
-            sp_str_printf(out, "%02x", row->bytes[i]);
-        sp_str_add_char(out, '"');
+        sp_str_add(out, " = ");
+        print_bytes(row->bytes, row->size_B, out);
     }
     sp_str_add_char(out, '\n');
 }

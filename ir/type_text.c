@@ -197,6 +197,7 @@ const_text(const struct ir_module *module, ir_const c, int depth, struct sp_str 
     case IR_C_INTRIN: sp_str_add(out, ir_intrin_row((enum ir_intrin)info->u)->path); break;
     case IR_C_NAMESPACE: sp_str_add(out, info->str); break;
     case IR_C_DTYPE: sp_str_add(out, ir_scalar_row(info->scalar)->name); break;
+    case IR_C_ARRAY: sp_str_printf(out, "array of %s", ir_scalar_row(info->scalar)->name); break;
     case IR_C_HOST: sp_str_printf(out, "%s object", info->type_name); break;
     case IR_C_EXCEPTION: sp_str_add(out, info->str); break;
     case IR_C_CLASS: sp_str_add(out, type_class_name(module, c)); break;

@@ -6,6 +6,7 @@
  *                                            in a kernel that has no float64 otherwise
  *   half sum    acc = acc + x[i] in a loop   a float16 that goes around a loop
  *   half range  x[i] * 100000                an int constant that no float16 holds
+ *   frozen      TABLE[i]                 a NumPy array of the program, which the program can change
  *   growth      (h * 1664525) >> 16          warn_grow.c
  *
  * Only the root of a chain is named: what is computed from a double is one too. The alternative,
@@ -182,12 +183,47 @@ warn_callee(const struct warn *w, const struct ir_instance *instance, ir_ref ref
     return strncmp(path, "builtins.", 9) == 0 ? path + 9 : path;
 }
 
+/* Whether everything that becomes of the value says that it is constant. */
+static bool
+warn_is_meant(const struct warn *w, const struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_flow *flow = instance->flow;
+    bool meant = flow->first_user[ref] < flow->first_user[ref + 1];
+    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1]; i++) {
+        ir_ref user = flow->users[i];
+        const char *callee =
+            ir_insn(instance->func, user)->op == IR_CALL ? warn_callee(w, instance, user) : NULL;
+        meant &= callee && strcmp(callee, "gpu.const.array_like") == 0;
+    }
+    return meant;
+}
+
+/* An array of the program that the program can change: once, where it is named first. */
+static void
+warn_frozen(struct warn *w, const struct ir_instance *instance, ir_ref ref)
+{
+    const struct ir_insn *insn = ir_insn(instance->func, ref);
+    const struct ir_const_info *info =
+        insn->op == IR_CONST ? ir_const_info(w->typed->module, insn->imm) : NULL;
+    if (!info || info->kind != IR_C_ARRAY || !(info->len & IR_ARRAY_WRITEABLE) ||
+        warn_is_meant(w, instance, ref))
+        return;
+    for (uint32_t i = 0; i < w->frozen.len; i++)
+        if (w->frozen.data[i] == insn->imm)
+            return;
+    sp_vec_push(w->ctx->arena, &w->frozen, insn->imm);
+    struct sp_src where = ir_insn_src(instance->func, ref);
+    const char *name = info->array_name;
+    sp_warning_add(w->ctx->warnings, SP_W_FROZEN_ARRAY, &where, name,
+                   w->typed->instances.data[0]->func->name, name, name);
+}
+
 void
 ir_warn(struct ir_ctx *ctx, const struct ir_typed *typed)
 {
     if (!ctx->warnings)
         return;
-    struct warn w = {ctx, typed};
+    struct warn w = {.ctx = ctx, .typed = typed};
     bool doubles = !ctx->options.single && !warn_has_float64(typed);
     for (uint32_t i = 0; i < typed->instances.len; i++) {
         const struct ir_instance *instance = typed->instances.data[i];
@@ -199,6 +235,7 @@ ir_warn(struct ir_ctx *ctx, const struct ir_typed *typed)
                 warn_double(&w, instance, ref);
             warn_half_sum(&w, instance, ref);
             warn_half_range(&w, instance, ref);
+            warn_frozen(&w, instance, ref);
         }
     }
     warn_growth(&w);

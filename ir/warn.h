@@ -7,6 +7,7 @@
 struct warn {
     struct ir_ctx *ctx;
     const struct ir_typed *typed;
+    SP_VEC(ir_const) frozen; /* arrays that were warned of */
 };
 
 /* The cell of operand i. */

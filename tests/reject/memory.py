@@ -4,6 +4,9 @@ import gpu
 import numpy as np
 
 HALF = 0.5
+TABLE = np.arange(4, dtype="float32")
+TABLE.flags.writeable = False
+NAMES = np.array(["a", "b"])
 
 
 # kernel(int, float32[:])
@@ -150,3 +153,35 @@ def two_spaces(c, x):
     if c:
         a = gpu.local.array(4, np.float32)
     x[0] = a[0]  # error: CANNOT_MEET (shared) on one path
+
+
+# kernel(float32[:])
+def store_to_constant_data(x):
+    TABLE[0] = x[0]  # error: READ_ONLY it is constant data
+
+
+# kernel(float32[:])
+def sum_into_constant_data(x):
+    row = TABLE[1:]
+    row += x[0]  # error: READ_ONLY it is constant data
+
+
+# kernel(float32[:])
+def store_through_array_like(x):
+    gpu.const.array_like(TABLE)[:2] = 0  # error: READ_ONLY float32[::1] (constant)
+
+
+# kernel(float32[:])
+def atomic_on_constant_data(x):
+    gpu.atomic.add(TABLE, 0, 1)  # error: READ_ONLY an array that may be written
+
+
+# kernel(float32[:])
+def array_of_texts(x):
+    x[0] = NAMES[0]  # error: HOST_OBJECT bool, int8 to uint64
+
+
+# kernel(bool, float32[:])
+def constant_or_shared(c, x):
+    t = TABLE if c else gpu.shared.array(4, np.float32)
+    x[0] = t[0]  # error: CANNOT_MEET (constant) on one path
