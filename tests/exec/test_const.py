@@ -129,6 +129,7 @@ def test_later_writes_are_not_seen_and_warned_of_once() -> None:
         out[0] = gpu.const.array_like(table)[0]
 
     out = np.zeros(2)
+    # FROZEN_ARRAY
     with pytest.warns(gpu.NumericWarning, match="'table' has now are compiled into") as caught:
         kernel[1, 1](out)
         gpu.synchronize()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import mean
 
 numbers = [1, 2, 3]
-table = np.arange(4)
+table = np.array(["a", "b"])
 
 
 class Colour(enum.Enum):

@@ -11,17 +11,13 @@ NAMES = np.array(["a", "b"])
 
 # kernel(int, float32[:])
 def shared_of_a_run_time_size(n, x):
-    tile = gpu.shared.array(  # error: NEEDS_CONSTANT gpu.shared.dynamic(shape, dtype)
-        n, gpu.float32
-    )
+    tile = gpu.shared.array(n, gpu.float32)  # error: NEEDS_CONSTANT gpu.shared.dynamic(
     x[0] = tile[0]
 
 
 # kernel(int, float32[:])
 def shared_with_a_run_time_axis(n, x):
-    tile = gpu.shared.array(  # error: NEEDS_CONSTANT kernel[grid, block, stream, shared_bytes]
-        (4, n), gpu.float32
-    )
+    tile = gpu.shared.array((4, n), gpu.float32)  # error: NEEDS_CONSTANT kernel[grid, block
     x[0] = tile[0, 0]
 
 
@@ -33,9 +29,7 @@ def local_of_a_run_time_size(n, x):
 
 # kernel(float32[:])
 def local_of_an_argument_shape(x):
-    mine = gpu.local.array(  # error: NEEDS_CONSTANT the shape of gpu.local.array
-        x.shape, gpu.float32
-    )
+    mine = gpu.local.array(x.shape, gpu.float32)  # error: NEEDS_CONSTANT the shape of
     x[0] = mine[0]
 
 
@@ -65,25 +59,19 @@ def negative_size(x):
 
 # kernel(float32[:])
 def dynamic_of_two_axes(x):
-    tile = gpu.shared.array(  # error: ARRAY_SHAPE gpu.shared.dynamic(shape, dtype)
-        (0, 4), gpu.float32
-    )
+    tile = gpu.shared.array((0, 4), gpu.float32)  # error: ARRAY_SHAPE gpu.shared.dynamic
     x[0] = tile[0, 0]
 
 
 # kernel(float32[:])
 def nine_axes(x):
-    mine = gpu.local.array(  # error: VIEW_RANK more than 8 axes
-        (1, 1, 1, 1, 1, 1, 1, 1, 1), gpu.float32
-    )
+    mine = gpu.local.array((1,) * 9, gpu.float32)  # error: VIEW_RANK more than 8 axes
     x[0] = mine.size
 
 
 # kernel(float32[:])
 def huge_local(x):
-    mine = gpu.local.array(  # error: ARRAY_SIZE has 4194304 bytes; at most 524288
-        (1024, 1024), gpu.float32
-    )
+    mine = gpu.local.array((1024, 1024), gpu.float32)  # error: ARRAY_SIZE 4194304 bytes; at most
     x[0] = mine[0, 0]
 
 
@@ -101,9 +89,7 @@ def no_type(x):
 
 # kernel(float32[:])
 def no_shape(x):
-    tile = gpu.local.array(  # error: ARGUMENT_MISSING argument 'shape' of gpu.local.array
-        dtype=gpu.float32
-    )
+    tile = gpu.local.array(dtype=gpu.float32)  # error: ARGUMENT_MISSING argument 'shape'
     x[0] = tile[0]
 
 
@@ -121,9 +107,7 @@ def unknown_type(x):
 
 # kernel(float32[:])
 def wrong_keyword(x):
-    tile = gpu.shared.array(  # error: ARGUMENT_NAME has no argument 'align'
-        16, gpu.float32, align=16
-    )
+    tile = gpu.shared.array(16, gpu.float32, align=16)  # error: ARGUMENT_NAME 'align'
     x[0] = tile[0]
 
 
@@ -135,9 +119,7 @@ def odd_alignment(x):
 
 # kernel(int, float32[:])
 def run_time_alignment(n, x):
-    tile = gpu.local.array(  # error: NEEDS_CONSTANT the alignment of gpu.local.array
-        16, gpu.float32, n
-    )
+    tile = gpu.local.array(16, gpu.float32, n)  # error: NEEDS_CONSTANT the alignment
     x[0] = tile[0]
 
 
