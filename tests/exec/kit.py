@@ -57,12 +57,14 @@ def run(
     block: int | tuple,
     args: tuple,
     *,
+    shared: int = 0,
     ulps: float = 0,
     of: str = "",
     reference: bool = True,
 ) -> None:
     """A launch. The python device must leave the same arrays, if they can be copied for it.
 
+    shared     bytes of shared memory that the launch adds
     ulps       what floats may differ by, in units of the last place; 0: bit for bit
     of         the type whose last places count, where an array's own is wider
     reference  False where the python device differs by its limits (the test says which)
@@ -77,10 +79,10 @@ def run(
         and is_comparable(args)
     )
     before = copied(args) if compared else ()
-    kernel[grid, block](*args)
+    kernel[grid, block, 0, shared](*args)
     gpu.synchronize()
     if compared:
-        _run_python(kernel, grid, block, before, {})
+        _run_python(kernel, grid, block, before, shared, {})
         compare(arrays_of(args), arrays_of(before), ulps, of)
 
 
@@ -166,13 +168,17 @@ def _kernel_of(kernel: Any, name: str, names: dict | None, options: dict) -> Any
     return kernel if isinstance(kernel, gpu.Kernel) else gpu.jit(**options)(kernel)
 
 
-def _run_python(kernel: Any, grid: Any, block: Any, args: tuple, options: dict) -> None:
+def _run_python(
+    kernel: Any, grid: Any, block: Any, args: tuple, shared: int, options: dict
+) -> None:
     from gpu import _python
 
     of = {**kernel.options, **options}
     single = bool(of.get("single"))
     check, fma = bool(of.get("check") or of.get("debug")), bool(of.get("fma", True))
-    _python.run(kernel.py_func, grid, block, args, check=check, fma=fma, single=single)
+    _python.run(
+        kernel.py_func, grid, block, args, check=check, fma=fma, single=single, shared=shared
+    )
 
 
 def differences(
@@ -200,6 +206,7 @@ def agree(
     *,
     grid: Any = 1,
     block: Any = 1,
+    shared: int = 0,
     name: str = "kernel",
     names: dict | None = None,
     ulps: float = 0,
@@ -210,17 +217,18 @@ def agree(
     kernel   its text (which defines `name` with the globals `names`), a function, or a kernel
     args     of the launch; arrays are NumPy's, also in tuples, and stay as they are
     ulps     what floats may differ by, in units of the last place; 0: bit for bit (NaN equals NaN)
+    shared   bytes of shared memory that the launch adds
     options  of gpu.jit: check, fma, ...
 
     Returns the arrays, in the order of the arguments, as the device left them.
     """
     kernel = _kernel_of(kernel, name, names, options)
     on_device, on_python = copied(tuple(args)), copied(tuple(args))
-    kernel[grid, block](*on_device)
+    kernel[grid, block, 0, shared](*on_device)
     gpu.synchronize()
     if gpu.device().kind == "python":  # the reference itself
         return arrays_of(on_device)
-    _run_python(kernel, grid, block, on_python, options)
+    _run_python(kernel, grid, block, on_python, shared, options)
     results = arrays_of(on_device)
     compare(results, arrays_of(on_python), ulps)
     return results
@@ -252,6 +260,7 @@ def agree_raises(
     match: str = "",
     grid: Any = 1,
     block: Any = 1,
+    shared: int = 0,
     name: str = "kernel",
     names: dict | None = None,
     same_text: bool = True,
@@ -267,10 +276,10 @@ def agree_raises(
     for run in ("device", "python"):
         try:
             if run == "device":
-                kernel[grid, block](*copied(tuple(args)))
+                kernel[grid, block, 0, shared](*copied(tuple(args)))
                 gpu.synchronize()
             else:
-                _run_python(kernel, grid, block, copied(tuple(args)), options)
+                _run_python(kernel, grid, block, copied(tuple(args)), shared, options)
         except exception as error:
             errors.append(error)
         else:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 ALIGNMENT_B = 16
+MORE = """
+  Hint: give the launch more: kernel[grid, block, stream, shared_bytes]; every call of \
+gpu.shared.dynamic takes what no call had before, in a loop too"""
 
 
 @lru_cache(maxsize=256)
@@ -112,7 +115,7 @@ def shared_dynamic(shape: Any, dtype: Any) -> Array:
     if size_B and size_B > context.shared_B - start_B:
         message = (f"array '{name}' needs {size_B} bytes of the shared memory that the launch "
                    f"adds; it adds {context.shared_B}, of which {start_B} are taken")  # fmt: skip
-        raise operations.error("KernelValueError", message, "SHARED_EXCEEDED")
+        raise operations.error("KernelValueError", message + MORE, "SHARED_EXCEEDED")
     own["end_B"] = -(-(start_B + size_B) // ALIGNMENT_B) * ALIGNMENT_B
     return added(sizes, dtype, start_B, name)
 
