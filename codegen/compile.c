@@ -22,6 +22,7 @@ cg_compile(struct cg_state *state, const struct cg_request *request, struct arti
                         request->options.bounds || request->options.check || !request->arch.sm,
                     .check = request->options.check,
                     .poll = !request->arch.sm,
+                    .redux = !request->arch.sm || request->arch.sm >= 80,
                     .single = request->options.single},
         .oracle = request->oracle,
         .warnings = &warnings,

@@ -240,6 +240,8 @@ nvptx_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRe
         *out = cg_emit_intrinsic(e, row->nv, 0, NULL, 1 + insn->n_args, all);
         return true;
     case IR_RULE_SYNCWARP: *out = cg_emit_intrinsic(e, row->nv, 0, NULL, 1, args); return true;
+    case IR_RULE_WARP:
+    case IR_RULE_CLOCK: return cg_warp_nvptx(e, ref, args, out);
     case IR_RULE_FENCE: *out = cg_emit_intrinsic(e, row->nv, 0, NULL, 0, NULL); return true;
     default: return cg_emit_bad(e, ref, "an effect that GPUs do not have");
     }

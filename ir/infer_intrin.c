@@ -305,6 +305,8 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_BARRIER:
     case IR_RULE_FENCE: return intrin_barrier(call, out);
     case IR_RULE_SYNCWARP: return intrin_syncwarp(call, out);
+    case IR_RULE_WARP: return infer_rule_warp(call, out);
+    case IR_RULE_CLOCK: return infer_rule_clock(call, out);
     case IR_RULE_BITS: return infer_rule_bits(call, out);
     case IR_RULE_LANEMASK: *out = infer_typed(IR_T_UINT32); return true;
     default: return infer_rule_builtin(call, out);

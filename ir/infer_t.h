@@ -196,6 +196,9 @@ bool infer_bad_argument(struct intrin_call *call, uint32_t i, const char *instea
 bool infer_want_constant(struct intrin_call *call, uint32_t i, const char *what, bool *wait_out);
 /* gpu.atomic: infer_atomic.c */
 bool infer_rule_atomic(struct intrin_call *call, struct ir_cell *out);
+/* infer_warp.c */
+bool infer_rule_warp(struct intrin_call *call, struct ir_cell *out);
+bool infer_rule_clock(struct intrin_call *call, struct ir_cell *out);
 /* infer_bits.c */
 bool infer_rule_bits(struct intrin_call *call, struct ir_cell *out);
 /* The functions of numpy, infer_numpy.c. */

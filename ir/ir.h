@@ -573,6 +573,7 @@ struct ir_options {
     bool bounds; /* check indices, raise OUT_OF_BOUNDS (the CPU device always does) */
     bool check;  /* raise what Python or NumPy would: overflow, zero division, ... */
     bool poll;   /* POLL on back edges of `while` loops (the CPU device) */
+    bool redux;  /* the target has gpu.reduce_add_sync and its like as operations */
     bool single; /* Python's floats compute in float32 instead of float64 */
 };
 

@@ -333,6 +333,8 @@ const char *lower_source_name(const struct lower *l, ir_ref py);
 const char *lower_variable_name(const struct lower *l, ir_ref py);
 void lower_throw(struct lower *l, ir_ref py);
 
+struct lower_value lower_warp(struct lower *l, ir_ref py, enum ir_intrin id);
+struct lower_value lower_clock(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_bits(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_method(struct lower *l, ir_ref py, enum ir_intrin id);

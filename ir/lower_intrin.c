@@ -276,6 +276,8 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_FENCE: return intrin_barrier(l, py, id);
     case IR_RULE_SYNCWARP: return intrin_syncwarp(l, py);
     case IR_RULE_MEMORY: return lower_memory(l, py, id);
+    case IR_RULE_WARP: return lower_warp(l, py, id);
+    case IR_RULE_CLOCK: return lower_clock(l, py, id);
     case IR_RULE_BITS: return lower_bits(l, py, id);
     case IR_RULE_LANEMASK:
         return lower_scalar(l, IR_T_UINT32, lower_emit(l, IR_INTRIN, IR_T_I32, id, 0, NULL));

@@ -140,6 +140,13 @@ ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
          scalar++)
         ir_suggest_try(&s, ir_scalar_row(scalar)->name);
     bool is_numpy = strcmp(space, "numpy") == 0;
+    char sync[2 * SUGGEST_LEN];
+    snprintf(sync, sizeof sync, "%s.%s_sync", space, name);
+    if (ir_intrin_by_path(sync) != IR_INTRIN_NONE) {
+        snprintf(out, out_B, "operations of a warp name the lanes that take part: %s(mask, ...)",
+                 sync);
+        return true;
+    }
     const char *instead = is_numpy ? suggest_numpy(name) : suggest_other(space, name);
     if (instead)
         snprintf(out, out_B, "%s", instead);

@@ -199,6 +199,69 @@ def lanemask_ge() -> Any:
 def lanemask_gt() -> Any:
     """lanemask_gt(): uint32 with a bit per lane behind this one."""
 
+def activemask() -> Any:
+    """activemask(): uint32 with a bit per lane of the warp that is at this place together with this one."""
+
+def shfl_sync(a: Any, b: Any, c: Any, /) -> Any:
+    """shfl_sync(mask, value, lane, width=32): the value of that lane of the group, a number or a tuple of numbers."""
+
+def shfl_up_sync(a: Any, b: Any, c: Any, /) -> Any:
+    """shfl_up_sync(mask, value, delta, width=32): the value of the lane so many below; the own one where there is none in the group."""
+
+def shfl_down_sync(a: Any, b: Any, c: Any, /) -> Any:
+    """shfl_down_sync(mask, value, delta, width=32): the value of the lane so many above; the own one where there is none in the group."""
+
+def shfl_xor_sync(a: Any, b: Any, c: Any, /) -> Any:
+    """shfl_xor_sync(mask, value, lane_mask, width=32): the value of lane laneid ^ lane_mask; the own one where that is beyond the group."""
+
+def all_sync(a: Any, b: Any, /) -> Any:
+    """all_sync(mask, predicate): whether it is true for all lanes of the mask."""
+
+def any_sync(a: Any, b: Any, /) -> Any:
+    """any_sync(mask, predicate): whether it is true for any lane of the mask."""
+
+def eq_sync(a: Any, b: Any, /) -> Any:
+    """eq_sync(mask, predicate): whether it is true for all lanes of the mask or for none."""
+
+def ballot_sync(a: Any, b: Any, /) -> Any:
+    """ballot_sync(mask, predicate): uint32 with a bit per lane of the mask for which it is true."""
+
+def match_any_sync(a: Any, b: Any, /) -> Any:
+    """match_any_sync(mask, value): uint32 with a bit per lane of the mask whose number has the same bits."""
+
+def match_all_sync(a: Any, b: Any, /) -> Any:
+    """match_all_sync(mask, value): (mask of the lanes, True) if all have the same bits, else (0, False)."""
+
+def reduce_add_sync(a: Any, b: Any, /) -> Any:
+    """reduce_add_sync(mask, value): the sum over the lanes of the mask, of the value's type."""
+
+def reduce_min_sync(a: Any, b: Any, /) -> Any:
+    """reduce_min_sync(mask, value): the smallest value of the lanes of the mask; NaN if one is."""
+
+def reduce_max_sync(a: Any, b: Any, /) -> Any:
+    """reduce_max_sync(mask, value): the greatest value of the lanes of the mask; NaN if one is."""
+
+def reduce_and_sync(a: Any, b: Any, /) -> Any:
+    """reduce_and_sync(mask, value): & of the integers of the lanes of the mask."""
+
+def reduce_or_sync(a: Any, b: Any, /) -> Any:
+    """reduce_or_sync(mask, value): | of the integers of the lanes of the mask."""
+
+def reduce_xor_sync(a: Any, b: Any, /) -> Any:
+    """reduce_xor_sync(mask, value): ^ of the integers of the lanes of the mask."""
+
+def nanosleep(a: Any, /) -> Any:
+    """nanosleep(ns): lets the thread rest for about so many nanoseconds, at most a million."""
+
+def clock() -> Any:
+    """clock(): uint32 counter of the multiprocessor's cycles, which wraps."""
+
+def clock64() -> Any:
+    """clock64(): the same counter with 64 bits, an int."""
+
+def globaltimer() -> Any:
+    """globaltimer(): nanoseconds of one clock for all, an int."""
+
 def popc(a: Any, /) -> Any:
     """popc(x): one bits of a typed integer, an int."""
 
