@@ -169,6 +169,9 @@ def syncthreads_and(a: Any, /) -> Any:
 def syncthreads_or(a: Any, /) -> Any:
     """syncthreads_or(predicate): as syncthreads; whether the predicate is true for any thread."""
 
+def syncwarp() -> Any:
+    """syncwarp(mask=0xffffffff): waits until the lanes of the mask are here; writes before it are seen behind it."""
+
 def threadfence_block() -> Any:
     """threadfence_block(): threads of the block see what was written before it no later than what is written behind it."""
 
