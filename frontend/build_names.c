@@ -144,32 +144,25 @@ build_callee(struct build *b, ir_ref callee)
 ir_ref
 build_common(struct build *b, enum fe_common common)
 {
-    static const char *const names[FE_N_COMMON] = {
-        [FE_COMMON_ASSERTION_ERROR] = "AssertionError",
-        [FE_COMMON_NOT_IMPLEMENTED_ERROR] = "NotImplementedError",
-        [FE_COMMON_TUPLE] = "tuple",
-        [FE_COMMON_ALL] = "all",
-        [FE_COMMON_ANY] = "any",
-        [FE_COMMON_LIST] = "list",
-        [FE_COMMON_SET] = "set",
-    };
+    struct ir_const_info exception = {.kind = IR_C_EXCEPTION};
     switch (common) {
+    case FE_COMMON_ASSERTION_ERROR: exception.str = "AssertionError"; break;
+    case FE_COMMON_NOT_IMPLEMENTED_ERROR: exception.str = "NotImplementedError"; break;
+    case FE_COMMON_TUPLE:
+    case FE_COMMON_ALL:
+    case FE_COMMON_ANY:
+    case FE_COMMON_LIST:
+    case FE_COMMON_SET: /* what a call with a generator expression is compared with, to be a loop */
+        return build_err(b, SP_E_NYI_CONSTRUCT, fe_construct_hint(FE_CONSTRUCT_GENEXPR),
+                         fe_construct_text(FE_CONSTRUCT_GENEXPR));
     case FE_COMMON_NONE: return build_const(b, ir_const_simple(b->module, IR_C_NONE, 0));
     case FE_COMMON_EMPTY_STR: return build_const(b, ir_const_str(b->module, "", 0));
     case FE_COMMON_TRUE: return build_const(b, ir_const_bool(b->module, true));
     case FE_COMMON_FALSE: return build_const(b, ir_const_bool(b->module, false));
     case FE_COMMON_MINUS_ONE: return build_const(b, ir_const_int(b->module, -1));
-    default: break;
+    default: build_fail(b, "common constant %d", (int)common); return 0;
     }
-    if (common == FE_COMMON_ASSERTION_ERROR || common == FE_COMMON_NOT_IMPLEMENTED_ERROR) {
-        struct ir_const_info info = {.kind = IR_C_EXCEPTION, .str = names[common]};
-        return build_const(b, ir_const_intern(b->module, &info));
-    }
-    if (common >= FE_N_COMMON || !names[common]) {
-        build_fail(b, "common constant %d", (int)common);
-        return 0;
-    }
-    return build_err(b, SP_E_NYI_CONSTRUCT, NULL, sp_arena_printf(b->arena, "'%s'", names[common]));
+    return build_const(b, ir_const_intern(b->module, &exception));
 }
 
 static ir_ref

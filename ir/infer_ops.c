@@ -110,6 +110,8 @@ rule_const(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir
     ir_const constant = ir_insn(instance->func, ref)->imm;
     *out = infer_constant(in, constant);
     const struct ir_const_info *info = ir_const_info(in->module, constant);
+    if (info->kind == IR_C_SLICE && !infer_check_constant_slice(in, instance, ref, constant))
+        return false;
     if (out->type == IR_T_NONE && info->kind == IR_C_BIG)
         return INFER_FAIL(in, instance, ref, CONSTANT_TOO_LARGE, info->str, "64 bits") ||
                INFER_HINT(in, "the largest is 2**64 - 1: write a float, or several integers");

@@ -159,6 +159,9 @@ bool infer_rule_inplace(struct infer *in, struct ir_instance *instance, ir_ref r
 bool infer_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
                  const struct ir_cell *cells, struct ir_cell *out);
 struct ir_cell infer_constant_slice(struct infer *in, ir_const constant);
+/* From 3.14 on `1:2` is one constant: the faults of three. */
+bool infer_check_constant_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                                ir_const constant);
 bool infer_index_plan(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                       ir_type index, struct ir_index_plan *plan_out);
 /* Checks array[index] = value. */

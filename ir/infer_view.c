@@ -35,8 +35,20 @@ view_slice_type(struct infer *in, const struct ir_cell *cells, uint32_t *bad_out
                         .kind = IR_KIND_SLICE, .step_sign = unit, .n_elems = 3, .elems = elems});
 }
 
-struct ir_cell
-infer_constant_slice(struct infer *in, ir_const constant)
+static bool
+view_bad_slice(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type culprit)
+{
+    if (ir_type_is_scalar(culprit) && ir_is_integer(culprit))
+        return INFER_FAIL(in, instance, ref, SLICE_STEP, "") ||
+               INFER_HINT(in, "a step is positive, or negative to go backwards");
+    INFER_FAIL(in, instance, ref, SLICE_BOUND, infer_text(in, culprit));
+    return ir_type_is_scalar(culprit) ? INFER_HINT(in, "write int(...) around it, or // for /")
+                                      : INFER_HINT(in, "a slice is start:stop:step of integers");
+}
+
+/* The slice's type, or IR_T_NONE with the type that is no bound. */
+static ir_type
+view_constant_slice(struct infer *in, ir_const constant, ir_type *culprit_out)
 {
     const ir_const *elems = ir_const_info(in->module, constant)->elems;
     struct ir_cell cells[3];
@@ -44,7 +56,24 @@ infer_constant_slice(struct infer *in, ir_const constant)
     for (uint32_t i = 0; i < 3; i++)
         cells[i] = infer_constant(in, elems[i]);
     ir_type type = view_slice_type(in, cells, &bad);
+    *culprit_out = cells[bad].type;
+    return type;
+}
+
+struct ir_cell
+infer_constant_slice(struct infer *in, ir_const constant)
+{
+    ir_type culprit, type = view_constant_slice(in, constant, &culprit);
     return (struct ir_cell){type ? type : ir_type_object(in->module, constant), constant};
+}
+
+bool
+infer_check_constant_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                           ir_const constant)
+{
+    ir_type culprit;
+    return view_constant_slice(in, constant, &culprit) != IR_T_NONE ||
+           view_bad_slice(in, instance, ref, culprit);
 }
 
 bool
@@ -59,16 +88,8 @@ infer_slice(struct infer *in, struct ir_instance *instance, ir_ref ref, const st
         constants[i] = cells[i].constant;
     }
     ir_type type = view_slice_type(in, cells, &bad);
-    if (type == IR_T_NONE) {
-        bool zero = ir_type_is_scalar(cells[bad].type) && ir_is_integer(cells[bad].type);
-        if (zero)
-            return INFER_FAIL(in, instance, ref, SLICE_STEP, "") ||
-                   INFER_HINT(in, "a step is positive, or negative to go backwards");
-        INFER_FAIL(in, instance, ref, SLICE_BOUND, infer_text(in, cells[bad].type));
-        return ir_type_is_scalar(cells[bad].type)
-                   ? INFER_HINT(in, "write int(...) around it, or // for /")
-                   : INFER_HINT(in, "a slice is start:stop:step of integers");
-    }
+    if (type == IR_T_NONE)
+        return view_bad_slice(in, instance, ref, cells[bad].type);
     out->type = type;
     out->constant = 0;
     if (constants[0] && constants[1] && constants[2])
