@@ -218,13 +218,19 @@ host_raiser(struct cg_emit *e, uint32_t n)
     return e->raisers[n] = fn;
 }
 
+static LLVMValueRef
+host_emit_fault(struct cg_emit *e)
+{
+    return cg_host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
+                        offsetof(struct sp_block, fault));
+}
+
 static bool
 host_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values)
 {
     LLVMValueRef fn = host_raiser(e, n);
     LLVMValueRef args[8 + SP_FAULT_VALUES];
-    args[0] = cg_host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
-                           offsetof(struct sp_block, fault));
+    args[0] = host_emit_fault(e);
     args[1] = cg_emit_i32(e, site);
     for (uint32_t i = 0; i < 3; i++) {
         args[2 + i] = e->hidden[HOST_BLOCK_IDX + i];
@@ -346,6 +352,7 @@ const struct cg_target cg_host = {
     .emit_math = host_emit_math,
     .emit_inline = cg_inline_host,
     .emit_to_int = host_emit_to_int,
+    .emit_fault = host_emit_fault,
     .emit_raise = host_emit_raise,
     .emit_shared = host_emit_shared,
     .emit_dynsize = host_emit_dynsize,

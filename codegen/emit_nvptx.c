@@ -1,8 +1,8 @@
 /* The nvptx target: kernels, special registers, libdevice, faults.
  *
  * Function 0 is itself the entry, a ptx_kernel whose parameters are its machine values (i1 as
- * a byte) and, if it may raise, the fault's address. Device functions that may raise take that
- * address as their hidden parameter, so a program without RAISE carries nothing. Indices come
+ * a byte) and, if it may raise or print, the fault's address. Device functions that may take that
+ * address as their hidden parameter, so a program without RAISE and PRINT carries nothing. Indices come
  * from special registers with ranges by the PTX ISA's limits, narrowed by launch bounds, which
  * lets LLVM see that they are not negative. RAISE claims the fault by compare-and-swap at the
  * device's scope, writes it, releases it to the system (the record lies in the host's memory) and
@@ -15,7 +15,7 @@
 static uint32_t
 nvptx_fill_hidden(struct cg_emit *e, const struct ir_func *func, LLVMTypeRef *types)
 {
-    if (!func->may_raise || func->index == 0)
+    if (!cg_needs_fault(func) || func->index == 0)
         return 0;
     types[0] = e->types[IR_T_PTR_GLOBAL];
     return 1;
@@ -74,7 +74,7 @@ nvptx_emit_entry(struct cg_emit *e, const char *symbol)
     uint32_t n = func->n_params;
     for (uint32_t i = 0; i < n; i++)
         types[i] = e->types[func->params[i].type == IR_T_I1 ? IR_T_I8 : func->params[i].type];
-    if (func->may_raise)
+    if (cg_needs_fault(func))
         types[n++] = e->types[IR_T_PTR_GLOBAL];
     LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, n, false);
 
@@ -202,6 +202,12 @@ nvptx_raiser(struct cg_emit *e, uint32_t n)
     return e->raisers[n] = fn;
 }
 
+static LLVMValueRef
+nvptx_emit_fault(struct cg_emit *e)
+{
+    return e->hidden[0];
+}
+
 static bool
 nvptx_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values)
 {
@@ -277,6 +283,7 @@ const struct cg_target cg_nvptx = {
     .emit_math = nvptx_emit_math,
     .emit_inline = cg_inline_nvptx,
     .emit_to_int = nvptx_emit_to_int,
+    .emit_fault = nvptx_emit_fault,
     .emit_raise = nvptx_emit_raise,
     .emit_shared = nvptx_emit_shared,
     .emit_dynsize = nvptx_emit_dynsize,

@@ -546,6 +546,7 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
         return cg_emit_check_row(e, ref) && e->target->emit_effect(e, ref, args, &e->values[ref]);
     case IR_POLL: e->target->emit_poll(e); return true;
     case IR_DEEP: e->values[ref] = e->target->emit_deep(e); return true;
+    case IR_PRINT: return cg_emit_print(e, ref, args);
     case IR_RAISE: return ops_raise(e, ref, insn, args);
     case IR_JUMP: LLVMBuildBr(e->builder, e->blocks[block->succ[0]]); return true;
     case IR_BR: ops_br(e, insn, args[0]); return true;

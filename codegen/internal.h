@@ -101,6 +101,7 @@ struct cg_emit {
     bool uses_dynshared;
     LLVMValueRef entry;
     LLVMValueRef raisers[SP_FAULT_VALUES + 1]; /* by number of values; made when needed */
+    LLVMValueRef printers[SP_PRINT_VALUES + 1];
     const char *libdevice_user;                /* first function called in libdevice, or NULL */
     struct sp_src libdevice_src;               /* its call */
 
@@ -148,6 +149,8 @@ struct cg_target {
     /* A float to a saturated integer, NaN to 0, where the target has better than LLVM's intrinsic;
      * else NULL. */
     LLVMValueRef (*emit_to_int)(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_signed);
+    /* The address of the launch's struct sp_fault. */
+    LLVMValueRef (*emit_fault)(struct cg_emit *e);
     /* Writes the fault and ends the thread or returns; the block is complete after it. */
     bool (*emit_raise)(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef *values);
     /* Address of a shared static, or of what the launch adds (`index` UINT32_MAX). */
@@ -159,6 +162,16 @@ struct cg_target {
     LLVMValueRef (*emit_deep)(struct cg_emit *e);
 };
 extern const struct cg_target cg_nvptx, cg_host;
+
+/* A PRINT. emit_print.c */
+SP_MUST_CHECK bool cg_emit_print(struct cg_emit *e, ir_ref ref, LLVMValueRef *values);
+
+/* Whether it needs the launch's struct sp_fault. */
+static inline bool
+cg_needs_fault(const struct ir_func *func)
+{
+    return func->may_raise || func->may_print;
+}
 
 /* Fills `e->module` from `e->core`. The caller has made context, module and builder. */
 SP_MUST_CHECK bool cg_emit(struct cg_emit *e);
@@ -178,6 +191,8 @@ LLVMValueRef cg_emit_intrinsic(struct cg_emit *e, const char *name, uint32_t n_t
 unsigned cg_emit_device_scope(struct cg_emit *e);
 void cg_emit_fn_attribute(struct cg_emit *e, LLVMValueRef fn, const char *name, uint64_t value);
 void cg_emit_fn_text(struct cg_emit *e, LLVMValueRef fn, const char *name, const char *value);
+/* The scope of all threads that a kernel has; the host's one scope is the system's. */
+unsigned cg_emit_device_scope(struct cg_emit *e);
 /* Returns with the status "raised" from a function; for kernels just returns. */
 void cg_emit_leave(struct cg_emit *e);
 /* The body of a raiser, past its entry: claims the fault and writes it if it was free; leaves the

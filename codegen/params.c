@@ -82,7 +82,8 @@ cg_params_fill(struct cg_emit *e)
             return sp_diag_set(e->diag, SP_E_IR_INVALID, NULL, kernel->name,
                                "a parameter's type does not match its argument");
     }
-    if (kernel->may_raise && e->target == &cg_nvptx)
+    artifact->prints = kernel->may_print;
+    if (cg_needs_fault(kernel) && e->target == &cg_nvptx)
         params_add(artifact, SP_PARAM_FAULT, 0, 0, 8);
     return true;
 }

@@ -181,9 +181,9 @@ struct fe_interp;
 SP_MUST_CHECK bool fe_interp_create(struct fe_interp **interp_out, struct sp_diag *diag);
 void fe_interp_destroy(struct fe_interp *interp);
 
-/* The exception class that an IR_C_EXCEPTION constant of this number and name stands for: a new
+/* The class of the program's with this number, or (number 0) the builtin one of this name: a new
  * reference (PyObject *), or NULL if it is gone. */
-void *fe_interp_exception(struct fe_interp *interp, uint32_t number, const char *name);
+void *fe_interp_class(struct fe_interp *interp, uint32_t number, const char *name);
 
 /* One reading of one function: the module, its guards, strong references to every object that the
  * module's constants and guards point to. Read again into a new one when a guard fails. */

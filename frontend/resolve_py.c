@@ -142,7 +142,6 @@ static const char *
 global_builtin_hint(const char *name)
 {
     static const char *const hints[][2] = {
-        {"print", "write values to an array and print them on the host"},
         {"input", "read on the host and pass the values as arguments"},
         {"open", "read and write files on the host, pass arrays"},
         {"any", "write a loop with a break"},
@@ -159,8 +158,8 @@ global_builtin_hint(const char *name)
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
         if (strcmp(name, hints[i][0]) == 0)
             return hints[i][1];
-    return "kernels have abs bool divmod enumerate float int isinstance len max min pow range "
-           "reversed round sum tuple zip";
+    return "kernels have abs bool divmod enumerate float int isinstance len max min pow print "
+           "range reversed round sum tuple zip";
 }
 
 /* A builtin that kernels do not have is an error by its name, not as an object of the host. */

@@ -18,8 +18,8 @@ struct fe_interp {
     PyObject *function_type, *code_type, *method_type;
     PyObject *type_dict, *type_mro, *type_module; /* descriptors of `type` */
     PyObject *object_getattribute;
-    PyObject *exceptions; /* list of weak references to classes; by number - 1; may be NULL */
-    PyObject *exception_numbers; /* dict: address of a class -> its number; may be NULL */
+    PyObject *classes; /* list of weak references to classes; by number - 1; may be NULL */
+    PyObject *class_numbers; /* dict: address of a class -> its number; may be NULL */
     /* exported by CPython but outside the limited API; NULL where they are missing */
     PyObject *(*get_part[3])(PyObject *function); /* code, defaults, keyword defaults; borrowed */
     PyObject *(*cell_get)(PyObject *cell);
@@ -78,6 +78,7 @@ enum { PY_CONST_MAX_ELEMS = 4096, PY_CONST_MAX_DEPTH = 32, PY_CONST_MAX_TOTAL = 
 enum { PY_CONST_MAX_ARRAY_B = 1 << 20 };
 ir_const py_const_at(struct fe_reader *reader, PyObject *object, int depth);
 ir_const py_const_host(struct fe_reader *reader, PyObject *object);
+ir_const py_const_host_class(struct fe_reader *reader, PyObject *class);
 const char *py_type_name(struct sp_arena *arena, PyObject *object);
 
 /* resolve_py_array.c */
@@ -93,6 +94,8 @@ bool py_class(struct fe_reader *reader, PyObject *object, int depth, ir_const *o
 bool py_class_is_plain(struct fe_interp *interp, PyObject *object);
 
 /* resolve_py_raise.c */
+/* The number of a class that had one before, else a new one; 0 and an exception if there is none. */
+uint32_t py_class_number(struct fe_interp *interp, PyObject *class);
 /* False and untouched if the object is no exception class. */
 bool py_exception(struct fe_reader *reader, PyObject *object, ir_const *out);
 

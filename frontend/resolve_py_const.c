@@ -31,6 +31,18 @@ py_const_host(struct fe_reader *reader, PyObject *object)
     return ir_const_intern(reader->module, &info);
 }
 
+/* A class, with the number by which it is found when it is needed again. */
+ir_const
+py_const_host_class(struct fe_reader *reader, PyObject *class)
+{
+    py_own(py_of(reader), class);
+    struct ir_const_info info = {.kind = IR_C_HOST, .host = class};
+    info.type_name = py_type_name(reader->arena, class);
+    info.len = py_class_number(py_of(reader)->interp, class);
+    PyErr_Clear();
+    return ir_const_intern(reader->module, &info);
+}
+
 static ir_const
 const_typed(struct fe_reader *reader, ir_type scalar, const void *bits)
 {

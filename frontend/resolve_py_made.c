@@ -158,7 +158,7 @@ made_class_parts(struct fe_reader *reader, PyObject *class, uint32_t n_fields, i
     uint32_t n = defaults && PyTuple_Check(defaults) ? (uint32_t)PyTuple_Size(defaults) : 0;
     n = n <= n_fields ? n : 0;
     ir_const *elems = SP_NEW_N(reader->arena, ir_const, n + 1);
-    elems[0] = py_const_host(reader, class);
+    elems[0] = py_const_host_class(reader, class);
     for (uint32_t i = 0; i < n; i++)
         elems[i + 1] = py_const_at(reader, PyTuple_GetItem(defaults, i), depth + 1);
     Py_XDECREF(function);

@@ -1,29 +1,29 @@
-/* resolve_py_raise: exception classes to constants, and back when a kernel has raised one.
+/* resolve_py_raise: exception classes to constants, and back when a kernel has raised one; numbers of
+ * the program's classes.
  *
- * A builtin class is known by its name. A class of the program's gets a number that is never given
- * again, and is found by it through a weak reference: an artifact may outlive the kernel and the
- * class, so it must not point to either, and names are not unique. Readings keep the classes that
- * their kernels raise alive. */
+ * A builtin class is known by its name. A class of the program's, an exception or a NamedTuple, gets a
+ * number that is never given again, and is found by it through a weak reference: an artifact may
+ * outlive the kernel and the class, so it must not point to either, and names are not unique.
+ * Readings keep the classes that their kernels use alive. */
 #include "frontend/resolve_py.h"
 
 #include <string.h>
 
-/* The number of a class that had one before, else a new one; 0 and an exception if there is none. */
-static uint32_t
-raise_number(struct fe_interp *interp, PyObject *class)
+uint32_t
+py_class_number(struct fe_interp *interp, PyObject *class)
 {
-    if (!interp->exceptions)
-        interp->exceptions = PyList_New(0);
-    if (!interp->exception_numbers)
-        interp->exception_numbers = PyDict_New();
+    if (!interp->classes)
+        interp->classes = PyList_New(0);
+    if (!interp->class_numbers)
+        interp->class_numbers = PyDict_New();
     PyObject *key = PyLong_FromVoidPtr(class), *number = NULL, *ref = NULL;
     uint32_t found = 0;
-    if (!interp->exceptions || !interp->exception_numbers || !key)
+    if (!interp->classes || !interp->class_numbers || !key)
         goto end;
-    PyObject *known = PyDict_GetItemWithError(interp->exception_numbers, key);
+    PyObject *known = PyDict_GetItemWithError(interp->class_numbers, key);
     if (known) {
         uint32_t n = (uint32_t)PyLong_AsUnsignedLong(known);
-        PyObject *same = PyObject_CallNoArgs(PyList_GetItem(interp->exceptions, (Py_ssize_t)n - 1));
+        PyObject *same = PyObject_CallNoArgs(PyList_GetItem(interp->classes, (Py_ssize_t)n - 1));
         Py_XDECREF(same);
         if (same == class) {
             found = n;
@@ -31,11 +31,11 @@ raise_number(struct fe_interp *interp, PyObject *class)
         }
     }
     ref = PyWeakref_NewRef(class, NULL);
-    if (!ref || PyList_Append(interp->exceptions, ref) < 0)
+    if (!ref || PyList_Append(interp->classes, ref) < 0)
         goto end;
-    uint32_t n = (uint32_t)PyList_Size(interp->exceptions);
+    uint32_t n = (uint32_t)PyList_Size(interp->classes);
     number = PyLong_FromUnsignedLong(n);
-    if (number && PyDict_SetItem(interp->exception_numbers, key, number) == 0)
+    if (number && PyDict_SetItem(interp->class_numbers, key, number) == 0)
         found = n;
 end:
     Py_XDECREF(key);
@@ -58,7 +58,7 @@ py_exception(struct fe_reader *reader, PyObject *object, ir_const *out)
     bool builtin = name && py_module_has(py->interp, "builtins", name, object);
     Py_XDECREF(name);
     if (!builtin)
-        info.len = raise_number(py->interp, object);
+        info.len = py_class_number(py->interp, object);
     PyErr_Clear();
     if (!builtin && !info.len)
         return false;
@@ -68,12 +68,12 @@ py_exception(struct fe_reader *reader, PyObject *object, ir_const *out)
 }
 
 void *
-fe_interp_exception(struct fe_interp *interp, uint32_t number, const char *name)
+fe_interp_class(struct fe_interp *interp, uint32_t number, const char *name)
 {
     PyObject *class = NULL;
-    if (number && interp->exceptions && number <= PyList_Size(interp->exceptions)) {
-        class = PyObject_CallNoArgs(PyList_GetItem(interp->exceptions, (Py_ssize_t)number - 1));
-    } else if (!number) {
+    if (number && interp->classes && number <= PyList_Size(interp->classes)) {
+        class = PyObject_CallNoArgs(PyList_GetItem(interp->classes, (Py_ssize_t)number - 1));
+    } else if (!number && name) {
         PyObject *builtins = PyImport_ImportModule("builtins");
         class = builtins ? PyObject_GetAttrString(builtins, name) : NULL;
         Py_XDECREF(builtins);

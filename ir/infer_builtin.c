@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-/* Where a keyword argument stands among all of them, or UINT32_MAX. */
-static uint32_t
-builtin_keyword(const struct intrin_call *call, const char *name)
+uint32_t
+infer_call_keyword(const struct intrin_call *call, const char *name)
 {
     ir_const names = ir_insn(call->instance->func, call->ref)->imm;
     const struct ir_const_info *info = names ? ir_const_info(call->in->module, names) : NULL;
@@ -20,8 +19,8 @@ builtin_keyword(const struct intrin_call *call, const char *name)
     return UINT32_MAX;
 }
 
-static uint32_t
-builtin_n_positional(const struct intrin_call *call)
+uint32_t
+infer_call_n_positional(const struct intrin_call *call)
 {
     ir_const names = ir_insn(call->instance->func, call->ref)->imm;
     return call->n - (names ? ir_const_info(call->in->module, names)->len : 0);
@@ -121,8 +120,8 @@ static bool
 builtin_minmax(struct intrin_call *call, struct ir_cell *out)
 {
     struct infer *in = call->in;
-    uint32_t fallback = builtin_keyword(call, "default"), n = builtin_n_positional(call);
-    if (builtin_keyword(call, "key") != UINT32_MAX) {
+    uint32_t fallback = infer_call_keyword(call, "default"), n = infer_call_n_positional(call);
+    if (infer_call_keyword(call, "key") != UINT32_MAX) {
         CALL_ERROR(call, NYI_CONSTRUCT, "the argument 'key'");
         return CALL_HINT(call, "write a loop that compares key(x)");
     }
@@ -366,7 +365,7 @@ static bool
 builtin_zip(struct intrin_call *call, struct ir_cell *out)
 {
     struct infer *in = call->in;
-    if (builtin_keyword(call, "strict") != UINT32_MAX) {
+    if (infer_call_keyword(call, "strict") != UINT32_MAX) {
         CALL_ERROR(call, NYI_CONSTRUCT, "the argument 'strict'");
         return CALL_HINT(call, "compare the lengths before the launch; zip ends with the shortest");
     }

@@ -309,17 +309,19 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_CLOCK: return infer_rule_clock(call, out);
     case IR_RULE_BITS: return infer_rule_bits(call, out);
     case IR_RULE_LANEMASK: *out = infer_typed(IR_T_UINT32); return true;
+    case IR_RULE_PRINT: return infer_rule_print(call, out);
     default: return infer_rule_builtin(call, out);
     }
     return false;
 }
 
-/* Keywords name optional parameters; those of min, max and zip have no position. */
+/* Keywords name optional parameters; those of min, max, zip and print have no position. */
 static bool
 intrin_check_keywords(struct intrin_call *call, ir_const names)
 {
     const struct ir_const_info *info = ir_const_info(call->in->module, names);
-    bool only = call->row->rule == IR_RULE_MINMAX || call->row->rule == IR_RULE_ZIP;
+    bool only = call->row->rule == IR_RULE_MINMAX || call->row->rule == IR_RULE_ZIP ||
+                call->row->rule == IR_RULE_PRINT;
     for (uint32_t i = 0; i < info->len; i++) {
         const char *name = infer_name(call->in, info->elems[i]), *param;
         uint32_t k = only ? 0 : (uint32_t)call->row->min_args;

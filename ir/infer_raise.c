@@ -9,9 +9,8 @@
 
 #include <string.h>
 
-/* Whether the host can be told a value of this type. */
-static bool
-raise_is_carried(const struct infer *in, ir_type type)
+bool
+infer_is_carried(const struct infer *in, ir_type type)
 {
     const struct ir_type_info *info = ir_type_info(in->module, type);
     switch ((enum ir_kind)info->kind) {
@@ -19,11 +18,11 @@ raise_is_carried(const struct infer *in, ir_type type)
     case IR_KIND_RECIPE: return true;
     case IR_KIND_OBJECT: {
         uint8_t kind = ir_const_info(in->module, info->object)->kind;
-        return kind == IR_C_STR || kind == IR_C_NONE;
+        return kind == IR_C_STR || kind == IR_C_NONE || ir_has_axes(in->module, info->object, NULL);
     }
     case IR_KIND_TUPLE:
         for (uint32_t i = 0; i < info->n_elems; i++)
-            if (!raise_is_carried(in, info->elems[i]))
+            if (!infer_is_carried(in, info->elems[i]))
                 return false;
         return true;
     default: return false;
@@ -52,7 +51,7 @@ raise_recipe(struct infer *in, struct ir_instance *instance, ir_ref ref, uint32_
             return true;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (!raise_is_carried(in, elems[i])) {
+        if (!infer_is_carried(in, elems[i])) {
             INFER_FAIL(in, instance, ref, NOT_CARRIED, infer_text(in, elems[i]));
             const struct ir_const_info *object = infer_object(in, elems[i]);
             bool text = object && object->kind == IR_C_HOST && object->type_name &&
@@ -86,14 +85,16 @@ infer_rule_exception(struct infer *in, struct ir_instance *instance, ir_ref ref,
     return raise_recipe(in, instance, ref, 1, n, class, out);
 }
 
-static uint32_t
-raise_count(const struct infer *in, ir_type type)
+uint32_t
+infer_count_numbers(const struct infer *in, ir_type type)
 {
     const struct ir_type_info *info = ir_type_info(in->module, type);
     uint32_t n = info->kind == IR_KIND_SCALAR;
+    if (info->kind == IR_KIND_OBJECT && ir_has_axes(in->module, info->object, NULL))
+        return 3;
     if (info->kind == IR_KIND_TUPLE || info->kind == IR_KIND_RECIPE)
         for (uint32_t i = 0; i < info->n_elems; i++)
-            n += raise_count(in, info->elems[i]);
+            n += infer_count_numbers(in, info->elems[i]);
     return n;
 }
 
@@ -109,10 +110,10 @@ infer_rule_throw(struct infer *in, struct ir_instance *instance, ir_ref ref)
         INFER_FAIL(in, instance, ref, NOT_EXCEPTION, infer_text(in, type));
         return INFER_HINT(in, "raise an exception: raise ValueError('text')");
     }
-    uint32_t n = raise_count(in, type);
+    uint32_t n = infer_count_numbers(in, type);
     if (n <= SP_FAULT_VALUES)
         return true;
-    INFER_FAIL(in, instance, ref, TOO_MANY_VALUES, (int)n, SP_FAULT_VALUES);
+    INFER_FAIL(in, instance, ref, TOO_MANY_VALUES, "an exception", (int)n, SP_FAULT_VALUES);
     return INFER_HINT(in, "leave some out, or write them to an array first");
 }
 

@@ -146,6 +146,9 @@ bool infer_rule_text(struct infer *in, struct ir_instance *instance, ir_ref ref,
 bool infer_rule_exception(struct infer *in, struct ir_instance *instance, ir_ref ref,
                           ir_const class, struct ir_cell *out);
 bool infer_rule_throw(struct infer *in, struct ir_instance *instance, ir_ref ref);
+/* Whether the host can be told a value of this type, and of how many numbers it is made then. */
+bool infer_is_carried(const struct infer *in, ir_type type);
+uint32_t infer_count_numbers(const struct infer *in, ir_type type);
 /* Whether running the instance may raise; `seen`: instances that were looked at. */
 bool infer_may_throw(struct infer *in, const struct ir_instance *instance, struct sp_bits *seen);
 bool infer_rule_slice(struct infer *in, struct ir_instance *instance, ir_ref ref,
@@ -204,6 +207,8 @@ bool infer_rule_warp(struct intrin_call *call, struct ir_cell *out);
 bool infer_rule_clock(struct intrin_call *call, struct ir_cell *out);
 /* infer_bits.c */
 bool infer_rule_bits(struct intrin_call *call, struct ir_cell *out);
+/* infer_print.c */
+bool infer_rule_print(struct intrin_call *call, struct ir_cell *out);
 /* The functions of numpy, infer_numpy.c. */
 bool infer_rule_numpy(struct intrin_call *call, struct ir_cell *out);
 /* Methods of numbers: the number is argument 0. */
@@ -278,6 +283,9 @@ ir_const infer_fold_cast(struct ir_module *module, ir_const a, ir_type to);
 /* -1 if the constant's truth is not known. */
 int infer_truth(const struct ir_module *module, struct ir_cell cell);
 
+/* Where a keyword argument stands among all of them, or UINT32_MAX; how many come before keywords. */
+uint32_t infer_call_keyword(const struct intrin_call *call, const char *name);
+uint32_t infer_call_n_positional(const struct intrin_call *call);
 /* Arguments must all be numbers, or integers. */
 bool intrin_numbers(struct intrin_call *call);
 bool intrin_integers(struct intrin_call *call);

@@ -151,7 +151,8 @@ enum ir_rule {
     IR_RULE_NP_FLOAT, IR_RULE_NP_POWER, IR_RULE_NP_FMOD, IR_RULE_NP_SAME, IR_RULE_NP_ROUND,
     IR_RULE_NP_JOIN, IR_RULE_NP_BOOL, IR_RULE_NP_BITS, IR_RULE_NP_DTYPE, IR_RULE_METHOD,
     IR_RULE_ENUMERATE, IR_RULE_ZIP, IR_RULE_REVERSED, IR_RULE_UNROLL, IR_RULE_TUPLE, IR_RULE_SUM,
-    IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_BARRIER, IR_RULE_SYNCWARP, IR_RULE_FENCE, IR_RULE_MEMORY, IR_RULE_NONE
+    IR_RULE_DIVMOD, IR_RULE_ISINSTANCE, IR_RULE_PRINT,
+    IR_RULE_BARRIER, IR_RULE_SYNCWARP, IR_RULE_FENCE, IR_RULE_MEMORY, IR_RULE_NONE
 };
 enum ir_intrin {
     IR_INTRIN_NONE,
@@ -273,7 +274,8 @@ enum ir_const_kind {
                     object and the defaults of its last fields, or 0 */
     IR_C_PARTIAL, /* elems: what is called, arguments that come before the call's own; named: TUPLE of the
                      keywords of the last ones, or 0. Alone: a method, whose self is what it was taken of */
-    IR_C_HOST,   /* host: an object only Python understands; str: its type's name; asked by questions */
+    IR_C_HOST,   /* host: an object only Python understands; str: its type's name; asked by questions;
+                    len: of a NamedTuple's class its number among the program's */
     IR_C_EXCEPTION, /* str: qualified name of an exception class; len: its number among the program's, 0: builtin */
 };
 
@@ -357,6 +359,7 @@ struct ir_func {
     bool may_raise;  /* RAISE or POLL */
     bool may_wait;   /* for other threads */
     bool convergent; /* what must not be moved into or out of conditions */
+    bool may_print;  /* PRINT */
 
     SP_VEC(struct ir_insn) insns; /* [0] is IR_NOP */
     SP_VEC(ir_ref) operands;
@@ -453,6 +456,9 @@ ir_const ir_const_limit(struct ir_module *module, const char *path);
 /* What a path of the kernel namespace stands for: "gpu.threadIdx.x", "math.pi", "gpu.float32",
  * "builtins.abs", "numpy.float32". False and untouched if nothing. */
 bool ir_path_const(struct ir_module *module, const char *path, ir_const *const_out);
+/* Whether a constant is one of the indices or sizes that have x, y and z, as gpu.threadIdx; `axes_out`
+ * may be NULL. */
+bool ir_has_axes(const struct ir_module *module, ir_const c, enum ir_intrin axes_out[3]);
 /* The namespace "numpy.finfo.float32" of a type's limits; 0 if the type has none of the kind. */
 ir_const ir_const_limits(struct ir_module *module, bool of_floats, ir_type scalar);
 /* The number type, not weak, that a DTYPE or a text names; IR_T_NONE if it names none. */
@@ -608,6 +614,6 @@ SP_MUST_CHECK bool ir_inline_waits(struct ir_module *module, struct sp_diag *dia
 bool ir_opt_simplify(struct ir_module *module); /* folding, identities, trivial phis, dead branches */
 bool ir_opt_cse(struct ir_module *module);      /* common pure subexpressions over dominators */
 bool ir_opt_dce(struct ir_module *module);      /* instructions, blocks and functions without use */
-void ir_fill_effects(struct ir_module *module); /* may_raise, may_wait, convergent of every function */
+void ir_fill_effects(struct ir_module *module); /* may_raise, may_wait, convergent, may_print */
 
 #endif

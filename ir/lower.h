@@ -336,6 +336,24 @@ void lower_throw(struct lower *l, ir_ref py);
 struct lower_value lower_warp(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_clock(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_bits(struct lower *l, ir_ref py, enum ir_intrin id);
+/* ---- lower_recipe.c: texts and exceptions that the host makes ---- */
+
+struct lower_recipe {
+    struct sp_str text;
+    uint32_t n;
+    ir_ref values[SP_PRINT_VALUES];
+};
+void lower_recipe_init(struct lower_recipe *r);
+void lower_recipe_finish(struct lower_recipe *r);
+/* The recipe of a value, behind what is there. */
+void lower_recipe_add(struct lower *l, struct lower_recipe *r, struct lower_value value);
+void lower_recipe_text(struct lower_recipe *r, const char *text, uint32_t len);
+
+struct lower_value lower_print(struct lower *l, ir_ref py);
+/* The operand of the keyword argument, or 0. */
+ir_ref lower_keyword(const struct lower *l, ir_ref py, const char *name);
+
+
 struct lower_value lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_method(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_number_attr(struct lower *l, ir_ref py);

@@ -71,9 +71,8 @@ builtin_choose(struct lower *l, enum ir_cmpop op, ir_type type, uint32_t n,
     return lower_scalar(l, type, result);
 }
 
-/* The operand of the keyword argument, or 0. */
-static ir_ref
-builtin_keyword(const struct lower *l, ir_ref py, const char *name)
+ir_ref
+lower_keyword(const struct lower *l, ir_ref py, const char *name)
 {
     ir_const names = ir_insn(l->from, py)->imm;
     const struct ir_const_info *info = names ? ir_const_info(l->py, names) : NULL;
@@ -134,7 +133,7 @@ builtin_minmax(struct lower *l, ir_ref py, enum ir_intrin id)
 {
     ir_type type = builtin_type(l, py);
     enum ir_cmpop op = id == IR_INTRIN_MIN ? IR_CMP_LT : IR_CMP_GT;
-    ir_ref fallback_py = builtin_keyword(l, py, "default");
+    ir_ref fallback_py = lower_keyword(l, py, "default");
     ir_ref fallback = fallback_py ? lower_get_as(l, fallback_py, type) : 0;
     uint32_t n = lower_n_args(l, py) - (fallback_py != 0);
     struct lower_value over = lower_get(l, lower_arg(l, py, 0));

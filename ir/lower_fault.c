@@ -3,16 +3,7 @@
  * In: THROW instructions, and conditions that lowering's own checks need. Out: a site per place and a
  * RAISE whose operands are the values that the message needs, as 64 bits each. The text of a site is
  * for the host: of a check a message with {i}, {u}, {f} for a signed, unsigned or float64 value, of
- * the program's own exceptions a recipe in prefix form, which pymod/raised.c reads:
- *
- *     recipe = "e" number ":" text recipes      exception class: its number (0: builtin), its name
- *            | "s" text                         a text constant
- *            | "v" type ";"                     the next value, of that type of types.def
- *            | "n"                              None
- *            | "t" recipes                      a tuple
- *            | "F" | "S" | "R" | "A" | "J" | "P"   then recipes: format, str, repr, ascii, join, %
- *     recipes = "(" {recipe} ")"
- *     text = length ":" bytes           UTF-8, but that NUL is the two bytes C0 80
+ * the program's own exceptions a recipe (lower_recipe.c).
  *
  *     raise ValueError("bad", i)  ->  site 0 RAISED "e0:10:ValueError(s3:badvint;)" 1
  *                                     raise site(0) %i
@@ -20,13 +11,13 @@
 #include "ir/lower.h"
 
 #include <assert.h>
-#include <string.h>
 
 uint32_t
 lower_site(struct lower *l, ir_ref py, enum sp_error code, const char *text, uint32_t n_values)
 {
     struct sp_arena *arena = l->core->arena;
-    assert(n_values <= SP_FAULT_VALUES && "a record holds them");
+    assert(n_values <= (code == SP_E_NOT_PRINTED ? SP_PRINT_VALUES : SP_FAULT_VALUES) &&
+           "a record holds them");
     struct sp_src where = ir_insn_src(l->from, py);
     if (where.file)
         where.file = sp_arena_strdup(arena, where.file);
@@ -103,99 +94,13 @@ lower_fault_value(struct lower *l, ir_ref part, ir_type type)
     return lower_cast(l, sign ? IR_SEXT : IR_ZEXT, IR_T_I64, part);
 }
 
-/* ---- The program's own exceptions ---- */
-
-struct fault_throw {
-    struct sp_str text;
-    const ir_ref *parts; /* the next ones */
-    uint32_t n;
-    ir_ref values[SP_FAULT_VALUES];
-};
-
-static void
-fault_text(struct sp_str *out, const char *text, uint32_t len)
-{
-    uint32_t n_nuls = 0;
-    for (uint32_t i = 0; i < len; i++)
-        n_nuls += !text[i];
-    sp_str_printf(out, "%u:", len + n_nuls);
-    for (uint32_t i = 0; i < len; i++)
-        sp_str_add_n(out, text[i] ? &text[i] : "\xc0\x80", text[i] ? 1 : 2);
-}
-
-static void fault_recipe(struct lower *l, struct fault_throw *t, ir_type type);
-
-static void
-fault_recipes(struct lower *l, struct fault_throw *t, const struct ir_type_info *info)
-{
-    sp_str_add_char(&t->text, '(');
-    for (uint32_t i = 0; i < info->n_elems; i++)
-        fault_recipe(l, t, info->elems[i]);
-    sp_str_add_char(&t->text, ')');
-}
-
-static void
-fault_class(struct lower *l, struct fault_throw *t, ir_const class)
-{
-    const struct ir_const_info *c = ir_const_info(l->py, class);
-    sp_str_printf(&t->text, "e%u:", c->len);
-    fault_text(&t->text, c->str, (uint32_t)strlen(c->str));
-}
-
-/* How a value of this type is made on the host; takes its parts. */
-static void
-fault_recipe(struct lower *l, struct fault_throw *t, ir_type type)
-{
-    static const char letters[] = {
-        [IR_TEXT_FORMAT] = 'F', [IR_TEXT_STR] = 'S',  [IR_TEXT_REPR] = 'R',
-        [IR_TEXT_ASCII] = 'A',  [IR_TEXT_JOIN] = 'J', [IR_TEXT_PERCENT] = 'P'};
-    const struct ir_type_info *info = lower_info(l, type);
-    const struct ir_const_info *object = NULL;
-    if (info->kind == IR_KIND_OBJECT || info->kind == IR_KIND_RECIPE)
-        object = ir_const_info(l->py, info->object);
-    switch ((enum ir_kind)info->kind) {
-    case IR_KIND_SCALAR:
-        sp_str_printf(&t->text, "v%s;", ir_scalar_row(type)->name);
-        t->values[t->n++] = lower_fault_value(l, *t->parts++, type);
-        return;
-    case IR_KIND_TUPLE:
-        sp_str_add_char(&t->text, 't');
-        fault_recipes(l, t, info);
-        return;
-    case IR_KIND_OBJECT:
-        if (object->kind == IR_C_STR) {
-            sp_str_add_char(&t->text, 's');
-            fault_text(&t->text, object->str, object->len);
-        } else {
-            sp_str_add_char(&t->text, 'n');
-        }
-        return;
-    case IR_KIND_RECIPE:
-        if (object->kind == IR_C_EXCEPTION)
-            fault_class(l, t, info->object);
-        else
-            sp_str_add_char(&t->text, letters[object->i]);
-        fault_recipes(l, t, info);
-        return;
-    default: break;
-    }
-    assert(!"inference carries no such value");
-}
-
 void
 lower_throw(struct lower *l, ir_ref py)
 {
-    struct lower_value value = lower_get(l, ir_arg(l->from, py, 0));
-    const struct ir_type_info *info = lower_info(l, value.type);
-    struct fault_throw t = {.parts = value.parts};
-    sp_str_init(&t.text);
-    if (info->kind == IR_KIND_OBJECT) {
-        fault_class(l, &t, info->object);
-        sp_str_add(&t.text, "()");
-    } else {
-        fault_recipe(l, &t, value.type);
-    }
-    uint32_t site = lower_site(l, py, SP_E_RAISED, t.text.data, t.n);
-    ir_raise(l->func, l->block, site, t.n, t.values);
-    sp_str_finish(&t.text);
+    struct lower_recipe recipe;
+    lower_recipe_init(&recipe);
+    lower_recipe_add(l, &recipe, lower_get(l, ir_arg(l->from, py, 0)));
+    uint32_t site = lower_site(l, py, SP_E_RAISED, recipe.text.data, recipe.n);
+    ir_raise(l->func, l->block, site, recipe.n, recipe.values);
+    lower_recipe_finish(&recipe);
 }

@@ -364,6 +364,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         key_add(&key, row.array_name, strlen(row.array_name));
         break;
     case IR_C_HOST:
+        row.len = info->len;
         row.host = info->host;
         row.type_name = info->type_name;
         key_add(&key, &row.host, sizeof row.host);

@@ -296,6 +296,8 @@ parse_attributes(struct ir_parse *p, struct ir_func *func)
             func->may_raise = true;
         } else if (ir_lex_word(&p->lex, "may_wait")) {
             func->may_wait = true;
+        } else if (ir_lex_word(&p->lex, "may_print")) {
+            func->may_print = true;
         } else {
             return true;
         }
@@ -401,8 +403,9 @@ parse_site(struct ir_parse *p)
         return ir_parse_fail(p, "unknown error '%.*s'", (int)(len < 40 ? len : 40), name);
     if (!ir_parse_text(p, "name", &site.name))
         return false;
-    if (!ir_lex_u32(&p->lex, SP_FAULT_VALUES, &site.n_values))
-        return ir_parse_fail(p, "number of values expected, at most %d", SP_FAULT_VALUES);
+    uint32_t most = site.code == SP_E_NOT_PRINTED ? SP_PRINT_VALUES : SP_FAULT_VALUES;
+    if (!ir_lex_u32(&p->lex, most, &site.n_values))
+        return ir_parse_fail(p, "number of values expected, at most %u", most);
     if (!ir_parse_src(p, &site.where))
         return false;
     sp_vec_push(p->lex.arena, &p->module->sites, site);

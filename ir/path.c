@@ -3,6 +3,7 @@
  * ("gpu.float32", "numpy.int8", "builtins.float") or a namespace below ("gpu.threadIdx"). */
 #include "ir/ir.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The scalar type that the last part of the path names. builtins has the Python types alone, which
@@ -50,5 +51,23 @@ ir_path_const(struct ir_module *module, const char *path, ir_const *const_out)
                                                                      .str = path});
     else
         return false;
+    return true;
+}
+
+bool
+ir_has_axes(const struct ir_module *module, ir_const c, enum ir_intrin axes_out[3])
+{
+    const struct ir_const_info *info = ir_const_info(module, c);
+    if (info->kind != IR_C_NAMESPACE || strlen(info->str) > 60)
+        return false;
+    for (uint32_t i = 0; i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s.%c", info->str, "xyz"[i]);
+        enum ir_intrin id = ir_intrin_by_path(path);
+        if (id == IR_INTRIN_NONE || ir_intrin_row(id)->rule != IR_RULE_SREG)
+            return false;
+        if (axes_out)
+            axes_out[i] = id;
+    }
     return true;
 }

@@ -52,6 +52,7 @@ ir_imm_of(enum ir_op op)
     case IR_CALLF: return IR_IMM_FUNC;
     case IR_INTRIN:
     case IR_EFFECT: return IR_IMM_INTRIN;
+    case IR_PRINT:
     case IR_RAISE: return IR_IMM_SITE;
     default: return IR_IMM_NONE;
     }
@@ -331,6 +332,7 @@ print_head(const struct ir_func *func, struct sp_str *out)
     sp_str_add(out, func->is_kernel ? " kernel" : "");
     sp_str_add(out, func->may_raise ? " may_raise" : "");
     sp_str_add(out, func->may_wait ? " may_wait" : "");
+    sp_str_add(out, func->may_print ? " may_print" : "");
     print_params(func, out);
     sp_str_add(out, " {\n");
 }

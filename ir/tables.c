@@ -89,6 +89,7 @@ static const struct {
     {IR_INTRIN_SHFL_UP, {"mask", "value", "delta", "width"}},
     {IR_INTRIN_SHFL_DOWN, {"mask", "value", "delta", "width"}},
     {IR_INTRIN_SHFL_XOR, {"mask", "value", "lane_mask", "width"}},
+    {IR_INTRIN_PRINT, {"sep", "end", "flush", "file"}},
     {IR_INTRIN_NP_ROUND, {"a", "decimals"}},
     {IR_INTRIN_NP_ANGLE, {"z", "deg"}},
     {IR_INTRIN_NP_CLIP, {"a", "a_min", "a_max", "min", "max"}},

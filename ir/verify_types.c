@@ -170,10 +170,10 @@ check_ret(const struct ir_verify *v, ir_ref ref)
 }
 
 static bool
-check_raise(const struct ir_verify *v, ir_ref ref)
+check_site(const struct ir_verify *v, ir_ref ref, uint32_t most)
 {
     const struct ir_insn *insn = ir_insn(v->func, ref);
-    if (insn->n_args != v->module->sites.data[insn->imm].n_values || insn->n_args > SP_FAULT_VALUES)
+    if (insn->n_args != v->module->sites.data[insn->imm].n_values || insn->n_args > most)
         return ir_verify_fail(v, ref, "%u values, the site has %u", insn->n_args,
                               v->module->sites.data[insn->imm].n_values);
     for (uint32_t i = 0; i < insn->n_args; i++)
@@ -338,7 +338,8 @@ check_operands(const struct ir_verify *v, ir_ref ref)
                want(v, ref, !ir_is_ptr(type), "no such atomic on this type");
     case IR_CALLF: return check_call(v, ref);
     case IR_RESULT: return check_result(v, ref);
-    case IR_RAISE: return check_raise(v, ref);
+    case IR_PRINT: return check_site(v, ref, SP_PRINT_VALUES);
+    case IR_RAISE: return check_site(v, ref, SP_FAULT_VALUES);
     case IR_INTRIN:
     case IR_EFFECT: return check_intrin(v, ref);
     case IR_SEXT:

@@ -32,9 +32,8 @@ copy_raw(struct pm_state *state, struct rt_device *dev, bool in, uint64_t addres
     ok = in ? rt_device_copy_in(dev, address, host, size_B, stream, &diag)
             : rt_device_copy_out(dev, host, address, size_B, stream, &diag);
     Py_END_ALLOW_THREADS
-    if (!ok)
-        pm_raise(state, &diag);
-    return ok && pm_wait(state, dev, &stream); /* it is over; for what kernels raised */
+    /* It is over; for what kernels raised. */
+    return pm_waited(state, dev, ok, &diag) && pm_wait(state, dev, &stream);
 }
 
 /* The device array's whole span on the host, as a view with the same strides. */

@@ -89,6 +89,9 @@ call_prepare(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *e
         return pm_raise(self->kernel->state, &diag);
     if (!call_warn_grid(self, dev, entry))
         return false;
+    if (entry->artifact->prints && !self->kernel->state->print.used &&
+        !pm_print_begin(self->kernel->state))
+        return false;
     self->prepared = entry->serial;
     return true;
 }

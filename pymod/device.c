@@ -129,6 +129,19 @@ device_is_quiet(const struct pm_state *state, uint64_t thread)
 }
 
 bool
+pm_waited(struct pm_state *state, struct rt_device *dev, bool ok, struct sp_diag *diag)
+{
+    if (!pm_print(state, dev)) {
+        if (!ok)
+            pm_keep(state, diag);
+        return false;
+    }
+    if (!ok)
+        pm_raise(state, diag);
+    return ok;
+}
+
+bool
 pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
 {
     uint64_t thread = pm_thread();
@@ -144,14 +157,17 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
         Py_BEGIN_ALLOW_THREADS
         ok = rt_device_wait_for(dev, &wait, &done, &diag);
         Py_END_ALLOW_THREADS
-        if (ok && !done && !interrupted && PyErr_CheckSignals() < 0) {
+        if (ok && !done && !interrupted &&
+            (PyErr_CheckSignals() < 0 || !pm_print(state, dev))) {
             if (rt_device_info(dev)->kind != RT_CPU)
                 return false;
             interrupted = true;
-            rt_device_cancel(dev);
+            if (!PyErr_ExceptionMatches(PyExc_Exception)) /* a signal's; else writing has failed */
+                rt_device_cancel(dev);
         }
     } while (ok && !done);
-    if (interrupted) { /* the signal's exception is the one that is raised */
+    if (interrupted) { /* its exception is the one that is raised */
+        pm_print_beside(state, dev);
         sp_diag_finish(&diag);
         return false;
     }
@@ -160,9 +176,7 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
         sp_diag_init(&state->pending);
         ok = false;
     }
-    if (!ok)
-        return pm_raise(state, &diag);
-    return pm_pydevice_raise(state, wait.own_only);
+    return pm_waited(state, dev, ok, &diag) && pm_pydevice_raise(state, wait.own_only);
 }
 
 bool

@@ -4,7 +4,7 @@
  * and, where the table names one, a builtin class too. The text is sp_diag_print's; source lines come
  * from linecache, which knows interactive input and files that were deleted since they were read. The
  * place is also given as attributes. Sources are the table alone: no class is named here. What a kernel's own
- * `raise` says is made by raised.c, of the program's class. */
+ * `raise` says is made by recipe.c, of the program's class. */
 #include "pymod/pm.h"
 
 #include <string.h>
@@ -126,7 +126,9 @@ error_set_place(PyObject *exception, const struct sp_diag *diag)
 static PyObject *
 error_of_program(struct pm_state *state, const struct sp_diag *diag, const char *text)
 {
-    PyObject *exception = pm_raised_make(state, diag->raised);
+    const struct sp_raised *raised = diag->raised;
+    PyObject *exception =
+        pm_recipe_make(state, raised->recipe, raised->values, raised->n_values);
     if (!exception)
         return NULL;
     PyObject *note =

@@ -159,6 +159,8 @@ module_free(void *module)
     sp_vec_finish(&state->quiet);
     while (state->n_spare_foreign)
         free(state->spare_foreign[--state->n_spare_foreign]);
+    if (state->print.lock)
+        PyThread_free_lock(state->print.lock);
     fe_interp_destroy(state->interp);
     rt_runtime_destroy(state->rt);
     cg_destroy(state->cg);
@@ -174,6 +176,7 @@ static PyMethodDef module_methods[] = {
                     "full(shape, fill_value, dtype=None, order='C'): an array of equal elements."),
     MODULE_KEYWORDS("to_device", pm_to_device,
                     "to_device(array, stream=None): a copy in the memory of the device."),
+    {"_print_rest", pm_print_rest, METH_NOARGS, "Writes what kernels print until the program ends."},
     {"_warn_option", pm_warn_option, METH_VARARGS, "For an option that has no effect."},
     {"as_gpu_array", pm_as_gpu_array, METH_O, "The memory of another library's array as ours."},
     {"synchronize", pm_synchronize, METH_NOARGS,

@@ -12,6 +12,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <structmember.h>
+#include <sys/types.h>
 
 #include "codegen/cg.h"
 #include "frontend/fe.h"
@@ -57,6 +58,13 @@ struct pm_state {
     uint64_t serial;        /* numbers compiled entries */
     uint32_t n_queued;      /* launches since the last wait */
 
+    struct pm_print {
+        bool used; /* a kernel that prints was launched */
+        PyThread_type_lock lock;
+        unsigned long owner; /* thread that writes; 0: none */
+        pid_t pid;           /* whose lock it is */
+    } print;
+
     bool numpy_known; /* the table below is filled: numpy was imported by someone */
     uint32_t n_numpy_types;
     struct {
@@ -83,9 +91,10 @@ struct pm_state {
 bool pm_errors_init(struct pm_state *state, PyObject *module);
 /* Raises what the diagnostic says and finishes it. Returns NULL. */
 void *pm_raise(struct pm_state *state, struct sp_diag *diag);
-/* The exception of the program's own that a kernel raised (raised.c): a new reference, or NULL with
- * the exception that making it gave. */
-PyObject *pm_raised_make(struct pm_state *state, const struct sp_raised *raised);
+/* What a recipe makes of values (recipe.c): a new reference, or NULL with the exception that making it
+ * gave. */
+PyObject *pm_recipe_make(struct pm_state *state, const char *recipe, const int64_t *values,
+                         uint32_t n);
 /* pm_fail(state, code, values...) raises a row of errors.def. */
 #define pm_fail(state, code, ...)                                                                  \
     __extension__({                                                                                \
@@ -105,6 +114,15 @@ bool pm_warn_compiled(struct pm_kernel *kernel, const struct sp_warnings *warnin
 PyObject *pm_warn_option(PyObject *module, PyObject *args);
 bool pm_warn_launch(struct pm_state *state, enum sp_warning_code code, char *text);
 
+/* ---- Printing: print.c -------------------------------------------------------------------------- */
+
+/* Before the first launch of a kernel that prints. */
+bool pm_print_begin(struct pm_state *state);
+/* Writes what kernels on the device have printed. The second: while an exception is on its way. */
+bool pm_print(struct pm_state *state, struct rt_device *dev);
+void pm_print_beside(struct pm_state *state, struct rt_device *dev);
+PyObject *pm_print_rest(PyObject *module, PyObject *unused);
+
 /* ---- Devices: device.c -------------------------------------------------------------------------- */
 
 /* The device that kernels run on, chosen at the first call. */
@@ -120,6 +138,8 @@ void pm_quiet_begin(struct pm_state *state);
 void pm_quiet_end(struct pm_state *state);
 /* The number of this thread of the host, which no other one has or had. */
 uint64_t pm_thread(void);
+/* After a wait or a copy: what kernels printed is written, then what it found is raised. */
+bool pm_waited(struct pm_state *state, struct rt_device *dev, bool ok, struct sp_diag *diag);
 /* Keeps what a destructor, which cannot raise, found out, for the next wait. */
 void pm_keep(struct pm_state *state, struct sp_diag *diag);
 /* Architecture and newest PTX version for the device. */

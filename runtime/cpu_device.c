@@ -249,6 +249,18 @@ device_cancel(struct rt_device *base)
     rt_cpu_queue_cancel(&device_of(base)->queue);
 }
 
+static struct rt_print *
+device_take_prints(struct rt_device *base)
+{
+    return rt_cpu_queue_take_prints(&device_of(base)->queue);
+}
+
+static bool
+device_has_prints(struct rt_device *base)
+{
+    return rt_cpu_queue_has_prints(&device_of(base)->queue);
+}
+
 static bool
 device_prepare(struct rt_device *base, struct rt_code *code, const struct rt_launch *launch,
                struct sp_diag *diag)
@@ -299,6 +311,8 @@ static const struct rt_device_ops cpu_ops = {
     .unload = rt_cpu_unload,
     .prepare = device_prepare,
     .launch = device_launch,
+    .take_prints = device_take_prints,
+    .has_prints = device_has_prints,
     .destroy = device_destroy,
 };
 

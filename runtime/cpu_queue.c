@@ -60,6 +60,9 @@ rt_cpu_queue_reset(struct cpu_queue *queue)
     queue->threads = NULL;
     queue->n_threads = 0;
     memset(&queue->unraised, 0, sizeof queue->unraised);
+    memset(&queue->prints, 0, sizeof queue->prints);
+    memset(queue->print_counters, 0, sizeof queue->print_counters);
+    queue->n_printing = 0;
 }
 
 void
@@ -79,6 +82,31 @@ queue_run_block(struct cpu_job *job, struct sp_block *block, uint64_t index)
     block->block_idx[1] = (uint32_t)(index / x % y);
     block->block_idx[2] = (uint32_t)(index / x / y);
     job->code->entry(block, job->params);
+}
+
+/* Jobs run one after the other, so all records are the head's. */
+static struct artifact *
+queue_print_owner(void *context, uint32_t launch)
+{
+    (void)launch;
+    return ((struct cpu_job *)context)->code->base.artifact;
+}
+
+/* With the lock held: reads what the head has printed so far. */
+static void
+queue_read_prints(struct cpu_queue *queue)
+{
+    if (queue->head && queue->head->code->base.artifact->prints)
+        rt_print_read(&queue->prints, queue_print_owner, queue->head);
+}
+
+static void
+queue_finish_prints(struct cpu_queue *queue)
+{
+    queue_read_prints(queue);
+    rt_print_clear(&queue->prints, queue->print_counters[1]);
+    memset(queue->print_counters, 0, sizeof queue->print_counters);
+    queue->n_printing--;
 }
 
 static void
@@ -139,6 +167,8 @@ static void
 queue_finish_head(struct cpu_queue *queue)
 {
     struct cpu_job *job = queue->head;
+    if (job->code->base.artifact->prints)
+        queue_finish_prints(queue);
     queue->head = job->next;
     if (!queue->head)
         queue->tail = NULL;
@@ -249,6 +279,22 @@ queue_new_job(struct cpu_queue *queue, uint32_t params_B)
     return job;
 }
 
+/* With the lock held. */
+static void
+queue_fill_printer(struct cpu_queue *queue, struct sp_printer *printer)
+{
+    struct rt_print_buffer *prints = &queue->prints;
+    if (!prints->words) {
+        prints->capacity = rt_print_capacity();
+        size_t size_B = prints->capacity * sizeof *prints->words;
+        prints->words = memset(sp_alloc(size_B), 0, size_B);
+    }
+    *printer = (struct sp_printer){.counters = (uintptr_t)queue->print_counters,
+                                   .words = (uintptr_t)prints->words,
+                                   .capacity = prints->capacity};
+    queue->n_printing++;
+}
+
 static void
 queue_fill_job(struct cpu_queue *queue, struct cpu_job *job, struct cpu_code *code,
                const struct rt_launch *launch, const void *params)
@@ -262,6 +308,8 @@ queue_fill_job(struct cpu_queue *queue, struct cpu_job *job, struct cpu_code *co
     }
     job->thread = launch->thread;
     job->block.fault = &job->fault;
+    if (artifact->prints)
+        queue_fill_printer(queue, &job->fault.printer);
     job->block.cancel = &job->cancel;
     job->n_blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     job->chunk = job->n_blocks / ((uint64_t)queue->n_workers * 8) + 1;
@@ -330,6 +378,25 @@ rt_cpu_queue_wait(struct cpu_queue *queue, const struct rt_wait *wait, bool *don
     return ok;
 }
 
+struct rt_print *
+rt_cpu_queue_take_prints(struct cpu_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue_read_prints(queue);
+    struct rt_print *first = rt_print_take(&queue->prints);
+    pthread_mutex_unlock(&queue->lock);
+    return first;
+}
+
+bool
+rt_cpu_queue_has_prints(struct cpu_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool has = queue->n_printing || queue->prints.first;
+    pthread_mutex_unlock(&queue->lock);
+    return has;
+}
+
 void
 rt_cpu_queue_cancel(struct cpu_queue *queue)
 {
@@ -356,6 +423,8 @@ rt_cpu_queue_finish(struct cpu_queue *queue)
     }
     free(queue->threads);
     rt_unraised_finish(&queue->unraised);
+    rt_prints_free(rt_print_take(&queue->prints));
+    free(queue->prints.words);
     pthread_cond_destroy(&queue->idle);
     pthread_cond_destroy(&queue->work);
     pthread_mutex_destroy(&queue->lock);

@@ -91,6 +91,9 @@ struct cpu_queue {
     uint32_t n_threads; /* started */
     bool ending;
     struct rt_unraised_list unraised; /* and interrupts */
+    struct rt_print_buffer prints;
+    uint64_t print_counters[2]; /* struct sp_printer; written by kernels */
+    uint32_t n_printing;        /* jobs that may print and have not finished */
 };
 
 struct cpu_allocation {
@@ -133,6 +136,8 @@ SP_MUST_CHECK bool rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *co
 SP_MUST_CHECK bool rt_cpu_queue_wait(struct cpu_queue *queue, const struct rt_wait *wait,
                                      bool *done_out, struct sp_diag *diag);
 void rt_cpu_queue_cancel(struct cpu_queue *queue);
+struct rt_print *rt_cpu_queue_take_prints(struct cpu_queue *queue);
+bool rt_cpu_queue_has_prints(struct cpu_queue *queue);
 
 /* cpu_grid.c */
 void rt_cpu_grid_init(struct cpu_grid *grid, uint64_t n_blocks, uint32_t n_workers,

@@ -334,6 +334,8 @@ static const struct rt_device_ops cuda_ops = {
     .unload = rt_cuda_unload,
     .prepare = rt_cuda_prepare,
     .launch = rt_cuda_launch,
+    .take_prints = rt_cuda_take_prints,
+    .has_prints = rt_cuda_has_prints,
     .destroy = device_destroy,
 };
 

@@ -28,6 +28,7 @@ rt_cuda_faults_finish(struct cuda_device *dev)
             rt_cuda_code_drop(faults->slots[i].code);
     if (faults->host)
         dev->api->cuMemFreeHost(faults->host);
+    rt_cuda_print_finish(dev);
     rt_unraised_finish(&faults->unraised);
     pthread_mutex_destroy(&faults->lock);
 }
@@ -57,6 +58,7 @@ fault_release(struct cuda_faults *faults, uint32_t slot)
 {
     struct cuda_code *code = faults->slots[slot].code;
     faults->slots[slot].code = NULL;
+    faults->n_printing -= faults->slots[slot].prints;
     atomic_fetch_sub_explicit(&faults->n_used, 1, memory_order_relaxed);
     rt_cuda_code_drop(code);
 }
@@ -80,9 +82,14 @@ fault_find_raised(const struct cuda_faults *faults, uint32_t *slot_out)
 
 /* With the lock held: what was waited for is freed; what raised is kept for the thread that launched. */
 static void
-fault_scan(struct cuda_faults *faults, const rt_stream *stream, uint64_t before)
+fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t before)
 {
+    struct cuda_faults *faults = &dev->faults;
     uint32_t first = 0;
+    uint64_t counters[2];
+    bool prints = faults->n_printing > 0;
+    if (prints)
+        rt_cuda_print_collect(dev, stream, counters);
     while (fault_find_raised(faults, &first)) {
         faults->slots[first].reported = true;
         sp_fault_explain(faults->slots[first].code->base.artifact, &faults->host[first],
@@ -95,6 +102,8 @@ fault_scan(struct cuda_faults *faults, const rt_stream *stream, uint64_t before)
         if (slot->ticket <= before && (!stream || *stream == slot->stream))
             fault_release(faults, i);
     }
+    if (prints && !faults->n_printing)
+        rt_cuda_print_settle(faults, counters);
 }
 
 static bool
@@ -111,6 +120,29 @@ fault_find_free(struct cuda_faults *faults, uint32_t *slot_out)
     return false;
 }
 
+/* With the lock held: waits for all launches there are. */
+static bool
+fault_drain(struct cuda_device *dev, struct sp_diag *diag)
+{
+    uint64_t before = atomic_load(&dev->faults.n_launched);
+    CUresult result = dev->api->cuCtxSynchronize();
+    if (result != CUDA_SUCCESS)
+        return rt_cuda_fail(dev->driver, "cuCtxSynchronize", result, diag);
+    fault_scan(dev, NULL, before);
+    return true;
+}
+
+/* With the lock held: a printer for the slot, with room in the buffer if waiting can bring it. */
+static bool
+fault_take_printer(struct cuda_device *dev, uint32_t slot, struct sp_diag *diag)
+{
+    enum cuda_print state = rt_cuda_print_take(dev, slot, false, diag);
+    if (state != CUDA_PRINT_FULL)
+        return state == CUDA_PRINT_READY;
+    return fault_drain(dev, diag) &&
+           rt_cuda_print_take(dev, slot, true, diag) == CUDA_PRINT_READY;
+}
+
 bool
 rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct rt_launch *launch,
                    uint32_t *slot_out, uint64_t *address_out, struct sp_diag *diag)
@@ -120,23 +152,23 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct
     bool ok = faults->host || fault_alloc(dev, diag);
     uint32_t slot = 0;
     if (ok && !fault_find_free(faults, &slot)) {
-        uint64_t before = atomic_load(&faults->n_launched);
-        CUresult result = dev->api->cuCtxSynchronize();
-        if (result != CUDA_SUCCESS) {
-            ok = rt_cuda_fail(dev->driver, "cuCtxSynchronize", result, diag);
-        } else {
-            fault_scan(faults, NULL, before);
-            ok = fault_find_free(faults, &slot) ||
-                 sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL,
+        ok = fault_drain(dev, diag);
+        if (ok && !fault_find_free(faults, &slot))
+            ok = sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL,
                              "too many threads launch kernels that can raise");
-        }
     }
     if (ok) {
         memset(&faults->host[slot], 0, sizeof faults->host[slot]);
+        faults->slots[slot] = (struct cuda_slot){.stream = launch->stream,
+                                                 .thread = launch->thread,
+                                                 .ticket = UINT64_MAX,
+                                                 .round = (uint16_t)(faults->slots[slot].round + 1)};
+        ok = !code->base.artifact->prints || fault_take_printer(dev, slot, diag);
+    }
+    if (ok) {
         atomic_fetch_add_explicit(&code->shares, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&faults->n_used, 1, memory_order_relaxed);
-        faults->slots[slot] = (struct cuda_slot){
-            .code = code, .stream = launch->stream, .thread = launch->thread, .ticket = UINT64_MAX};
+        faults->slots[slot].code = code;
         *slot_out = slot;
         *address_out = faults->device + slot * sizeof(struct sp_fault);
     }
@@ -169,7 +201,7 @@ rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint
         !__atomic_load_n(&faults->unraised.all.len, __ATOMIC_RELAXED))
         return true;
     pthread_mutex_lock(&faults->lock);
-    fault_scan(faults, wait->stream, before);
+    fault_scan(dev, wait->stream, before);
     bool ok = rt_unraised_take(&faults->unraised, wait, diag);
     pthread_mutex_unlock(&faults->lock);
     return ok;

@@ -60,6 +60,8 @@ struct cuda_slot {
     uint64_t thread; /* of the host */
     uint64_t ticket; /* number of the launch; UINT64_MAX: not launched yet */
     bool reported;
+    bool prints;
+    uint16_t round; /* how often the slot was taken */
 };
 
 #define CUDA_N_SLOTS 256
@@ -74,6 +76,11 @@ struct cuda_faults {
     _Atomic(uint64_t) n_launched;
     struct cuda_slot slots[CUDA_N_SLOTS];
     struct rt_unraised_list unraised;
+    /* Printing: the buffer is host memory that the device writes, its counters are the device's. */
+    struct rt_print_buffer prints;
+    CUdeviceptr print_words, print_counters;
+    uint64_t print_base, n_print_lost; /* the counters when the buffer was cleared last */
+    uint32_t n_printing;               /* slots whose launches may print */
 };
 
 struct cuda_device {
@@ -138,5 +145,21 @@ void rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot);
  * if a kernel raised. */
 bool rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint64_t before,
                             struct sp_diag *diag);
+
+/* cuda_print.c. With the faults' lock held and the context current, but for the last two. */
+enum cuda_print { CUDA_PRINT_FAILED, CUDA_PRINT_FULL, CUDA_PRINT_READY };
+/* Gives the launch of a slot a printer. FULL, unless `anyway`: little of the buffer is left, and waiting
+ * for the device would clear it, but for launches that others are just starting. */
+enum cuda_print rt_cuda_print_take(struct cuda_device *dev, uint32_t slot, bool anyway,
+                                   struct sp_diag *diag);
+/* After a wait for `stream` (NULL: for all), before the slots of what was waited for are released:
+ * reads what was printed, and the counters. */
+void rt_cuda_print_collect(struct cuda_device *dev, const rt_stream *stream,
+                           uint64_t counters_out[2]);
+/* With these counters, once no launch that prints is left: the buffer begins anew. */
+void rt_cuda_print_settle(struct cuda_faults *faults, const uint64_t counters[2]);
+void rt_cuda_print_finish(struct cuda_device *dev);
+struct rt_print *rt_cuda_take_prints(struct rt_device *base);
+bool rt_cuda_has_prints(struct rt_device *base);
 
 #endif

@@ -108,6 +108,20 @@ rt_open(struct rt_runtime *rt, enum rt_kind kind, int ordinal, struct rt_device 
     return ok;
 }
 
+uint32_t
+rt_opened(struct rt_runtime *rt, struct rt_device **devices_out, uint32_t cap)
+{
+    uint32_t n = 0;
+    pthread_mutex_lock(&rt->lock);
+    if (rt->cpu && n < cap)
+        devices_out[n++] = rt->cpu;
+    for (uint32_t i = 0; i < RT_MAX_DEVICES; i++)
+        if (rt->cuda[i] && n < cap)
+            devices_out[n++] = rt->cuda[i];
+    pthread_mutex_unlock(&rt->lock);
+    return n;
+}
+
 static void
 open_print_device(struct rt_runtime *rt, enum rt_kind kind, int ordinal, struct sp_str *out)
 {

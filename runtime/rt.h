@@ -18,6 +18,7 @@
 
 struct rt_runtime;
 struct rt_device;
+struct rt_print;
 struct rt_code; /* an artifact loaded on a device */
 
 enum rt_kind { RT_CUDA, RT_CPU };
@@ -49,6 +50,9 @@ const struct rt_driver *rt_runtime_driver(struct rt_runtime *rt);
 /* The same pointer each time for one (kind, ordinal). The cpu device has ordinal 0. */
 SP_MUST_CHECK bool rt_open(struct rt_runtime *rt, enum rt_kind kind, int ordinal,
                            struct rt_device **dev_out, struct sp_diag *diag);
+
+/* The devices that were opened so far; returns how many of `cap` it has filled. */
+uint32_t rt_opened(struct rt_runtime *rt, struct rt_device **devices_out, uint32_t cap);
 
 /* "key: value" lines for `gpujit info`: driver, devices, limits, what is missing. */
 void rt_print_info(struct rt_runtime *rt, struct sp_str *out);
@@ -159,6 +163,9 @@ struct rt_device_ops {
                     struct sp_diag *diag);
     bool (*launch)(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
                    void *params, struct sp_diag *diag);
+
+    struct rt_print *(*take_prints)(struct rt_device *dev);
+    bool (*has_prints)(struct rt_device *dev);
 
     void (*destroy)(struct rt_device *dev);
 };
@@ -336,6 +343,34 @@ rt_device_launch(struct rt_device *dev, struct rt_code *code, const struct rt_la
                  void *params, struct sp_diag *diag)
 {
     return dev->ops->launch(dev, code, launch, params, diag);
+}
+
+/* ---- Printing: print.c ---------------------------------------------------------------------- */
+
+/* Records of one artifact in the order in which they were printed (struct sp_printer), or, where
+ * `artifact` is NULL, how many did not fit the buffer of this capacity. */
+struct rt_print {
+    struct rt_print *next;
+    struct artifact *artifact;
+    uint64_t n_lost, capacity_B;
+    size_t n_words;
+    uint64_t *words;
+};
+void rt_prints_free(struct rt_print *first);
+
+/* What kernels have printed that was not taken yet; NULL: nothing. Everything that was waited for is
+ * there, and what a running kernel has printed so far. The caller frees it. */
+static inline struct rt_print *
+rt_device_take_prints(struct rt_device *dev)
+{
+    return dev->ops->take_prints(dev);
+}
+
+/* Whether a launch that may print was not waited for, or something was not taken. */
+static inline bool
+rt_device_has_prints(struct rt_device *dev)
+{
+    return dev->ops->has_prints(dev);
 }
 
 /* ---- Limits: limits.c ----------------------------------------------------------------------- */

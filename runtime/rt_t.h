@@ -68,6 +68,22 @@ bool rt_unraised_take(struct rt_unraised_list *list, const struct rt_wait *wait,
 
 /* The offset of the fault address in the parameter area, or -1. */
 int32_t rt_fault_offset(const struct artifact *artifact);
+/* print.c. A buffer that kernels print into, and what was read from it; under its owner's lock. */
+struct rt_print_buffer {
+    uint64_t *words; /* NULL until the first kernel that prints; zero where nothing was written */
+    uint64_t capacity, n_read;
+    struct rt_print *first, *last;
+};
+/* Words that a buffer has: GPUJIT_PRINT_BYTES, or 4 MiB. */
+uint64_t rt_print_capacity(void);
+/* The artifact of a launch; NULL: its records are left out. */
+typedef struct artifact *rt_print_owner(void *context, uint32_t launch);
+/* Copies the records that were written since the last time. */
+void rt_print_read(struct rt_print_buffer *buffer, rt_print_owner *owner, void *context);
+/* Begins anew: no launch that prints is running, everything was read but `n_lost` that did not fit. */
+void rt_print_clear(struct rt_print_buffer *buffer, uint64_t n_lost);
+struct rt_print *rt_print_take(struct rt_print_buffer *buffer);
+
 /* Moves a diagnostic that was kept for later. Returns false. */
 bool rt_diag_move(struct sp_diag *to, struct sp_diag *from);
 

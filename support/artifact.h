@@ -43,8 +43,27 @@ struct sp_fault_site {
 };
 
 #define SP_FAULT_VALUES 16
+#define SP_PRINT_VALUES 64
 
-/* Written once per launch by the first thread that raises: `state` goes 0 -> 1 (claimed, by
+/* Where the threads of a launch leave what they print. A record of n values is 1 + n words:
+ * SP_PRINT_HEAD(...), written last and released, and the values. A thread reserves its words by adding
+ * to the first counter; what ends beyond the capacity is not written but counted by the second. */
+struct sp_printer {
+    uint64_t counters; /* address of two 64-bit numbers: words reserved so far, records lost so far */
+    uint64_t words;    /* address of the buffer */
+    uint64_t base;     /* of the first counter: the word with which the buffer begins */
+    uint64_t capacity; /* words */
+    uint64_t launch;   /* below 2^24 */
+};
+
+/* The site in the low half, then 24 bits of the launch, 7 of the number of values, and a one. */
+#define SP_PRINT_HEAD(site, launch, n)                                                             \
+    ((uint64_t)1 << 63 | (uint64_t)(n) << 56 | (uint64_t)(launch) << 32 | (uint64_t)(site))
+#define SP_PRINT_SITE(head) ((uint32_t)(head))
+#define SP_PRINT_LAUNCH(head) ((uint32_t)((head) >> 32 & 0xffffff))
+#define SP_PRINT_N_VALUES(head) ((uint32_t)((head) >> 56 & 127))
+
+/* What the threads of a launch share. Written once by the first thread that raises: `state` goes 0 -> 1 (claimed, by
  * compare-and-swap) -> 2 (complete). For OUT_OF_BOUNDS the values are index, axis, rank, shape... */
 struct sp_fault {
     uint32_t state;
@@ -52,6 +71,7 @@ struct sp_fault {
     uint32_t block[3];
     uint32_t thread[3];
     int64_t values[SP_FAULT_VALUES];
+    struct sp_printer printer;
 };
 
 /* What a block of a kernel on the CPU device is told. The entry of an SP_CODE_OBJECT artifact is
@@ -134,6 +154,7 @@ struct artifact {
 
     struct sp_fault_site *sites;
     uint32_t n_sites;
+    bool prints; /* launches need a printer */
 
     struct sp_wait_site *waits; /* host: NULL if no thread waits */
     uint32_t n_waits;

@@ -47,7 +47,7 @@ struct sp_note {
 struct sp_raised {
     uint32_t block[3], thread[3];
     char *kernel;    /* the Python function's name */
-    char *recipe;    /* how to make an exception of the program's own (ir/lower_fault.c), or NULL */
+    char *recipe;    /* how to make an exception of the program's own (ir/lower_recipe.c), or NULL */
     int64_t *values; /* what it needs */
     uint32_t n_values;
 };

@@ -4,6 +4,7 @@
 # fmt: off
 import math
 import random
+import sys
 import time
 
 import gpu
@@ -463,6 +464,64 @@ def a_number_called(x):
 
 
 # kernel(float32[:])
-# hint: write values to an array and print them on the host
-def a_printed_value(x):
-    print(x[0])  # error: NYI_CONSTRUCT the builtin 'print' cannot be used in a kernel
+# hint: print its elements: x[i], or copy it to the host and print it there
+def a_printed_array(x):
+    print("x", x)  # error: ARGUMENT_TYPE argument 2 of print cannot be float32[:]
+
+
+# kernel(float32[:])
+# hint: kernels print to sys.stdout: leave it out, and redirect that on the host
+def print_to_a_file(x):
+    print(x[0], file=sys.stderr)  # error: NYI_CONSTRUCT print with file= cannot be used in a kernel
+
+
+# kernel(float32[:])
+# hint: give a text or None
+def print_with_a_number_between(x):
+    print(x[0], x[1], sep=1)  # error: ARGUMENT_TYPE argument 'sep' of print cannot be int
+
+
+# kernel(float32[:])
+# hint: give a text or None
+def print_with_a_number_at_the_end(x):
+    print(x[0], end=x[1])  # error: ARGUMENT_TYPE argument 'end' of print cannot be float32
+
+
+# kernel(float32[:])
+def print_that_flushes_at_times(x):
+    print(x[0], flush=x[1] > 0)  # error: NEEDS_CONSTANT 'flush' of print must be a constant
+
+
+# kernel(float32[:])
+def print_with_an_unknown_argument(x):
+    print(x[0], separator="")  # error: ARGUMENT_NAME print has no argument 'separator'
+
+
+# kernel(float32[:])
+# hint: print what it gives, in a loop
+def print_a_range(x):
+    print(range(3))  # error: ARGUMENT_TYPE argument 1 of print cannot be range
+
+
+# kernel(float32[:])
+# hint: print its name: x.dtype.name
+def print_a_dtype(x):
+    print(x.dtype)  # error: ARGUMENT_TYPE argument 1 of print cannot be type float32
+
+
+# kernel(float32[:])
+# hint: use a tuple instead, or an array that is passed to the kernel
+def print_a_list(x):
+    print([x[0], x[1]])  # error: NYI_CONSTRUCT a list cannot be used in a kernel
+
+
+# kernel(float32[:, :, :, :])
+# hint: print them in two lines, or write them to an array
+def print_too_much(x):
+    print(x.shape * 8, x.strides * 8, 1)  # error: TOO_MANY_VALUES a line with 65 numbers; at most 64 are possible
+
+
+# kernel(float32[:])
+# hint: a kernel cannot choose between functions, dtypes or strings at run time: put the choice around the calls
+def print_a_chosen_text(x):
+    print("high" if x[0] > 1 else "low")  # error: CANNOT_MEET a value is str on one path and str on another

@@ -143,7 +143,7 @@ def star_helper_called(x):
 
 # kernel(float32[:])
 def printed(x):
-    print(x[0])  # error: NYI_CONSTRUCT the builtin 'print'
+    print(x)  # error: ARGUMENT_TYPE argument 1 of print cannot be float32[:]
 
 
 # kernel(float32[:])

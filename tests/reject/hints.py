@@ -200,11 +200,6 @@ def identity_of_members(x):
 
 
 # kernel(float32[:])
-def printed(x):
-    print(x[0])  # error: NYI_CONSTRUCT print them on the host
-
-
-# kernel(float32[:])
 def numpy_function(x):
     x[0] = np.median(x)  # error: NYI_CONSTRUCT write a loop over the elements
 

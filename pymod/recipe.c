@@ -1,33 +1,34 @@
-/* raised: the exceptions of the program's own that kernels raise.
+/* recipe: texts and exceptions that the host makes of a kernel's values.
  *
- * In: a recipe (its grammar is in ir/lower_fault.c) and the values of the fault's record. Out: the
- * exception, made by calling its class with arguments that are formatted here, by Python itself. `int`,
- * `float` and `bool` become Python's numbers, typed numbers NumPy's scalars where NumPy is there.
- * Recipes are the compiler's; what does not fit the grammar gives an exception all the same. */
+ * In: a recipe (its grammar is in ir/lower_recipe.c) and the values of a fault's or a print's record. Out:
+ * the exception, made by calling its class with arguments that are formatted here, or the text, by
+ * Python itself. `int`, `float` and `bool` become Python's numbers, typed numbers NumPy's scalars where
+ * NumPy is there (bfloat16: ml_dtypes), NamedTuples instances of their class while that lives. Recipes are
+ * the compiler's; what does not fit the grammar gives an exception all the same. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct raised {
+struct recipe {
     struct pm_state *state;
     const char *at;
     const int64_t *values;
     uint32_t n_values, next;
 };
 
-static PyObject *raised_make(struct raised *r);
+static PyObject *recipe_make(struct recipe *r);
 
 static PyObject *
-raised_bad(void)
+recipe_bad(void)
 {
-    PyErr_SetString(PyExc_SystemError, "a kernel's exception cannot be read");
+    PyErr_SetString(PyExc_SystemError, "a kernel's text or exception cannot be read");
     return NULL;
 }
 
 /* length ":" bytes */
 static bool
-raised_text(struct raised *r, const char **text_out, size_t *len_out)
+recipe_text(struct recipe *r, const char **text_out, size_t *len_out)
 {
     char *end;
     size_t len = strtoul(r->at, &end, 10);
@@ -41,14 +42,14 @@ raised_text(struct raised *r, const char **text_out, size_t *len_out)
 
 /* "(" {recipe} ")", as a tuple */
 static PyObject *
-raised_list(struct raised *r)
+recipe_list(struct recipe *r)
 {
     if (*r->at != '(')
-        return raised_bad();
+        return recipe_bad();
     r->at++;
     PyObject *list = PyList_New(0);
     while (list && *r->at != ')') {
-        PyObject *one = raised_make(r);
+        PyObject *one = recipe_make(r);
         if (!one || PyList_Append(list, one) < 0)
             Py_CLEAR(list);
         Py_XDECREF(one);
@@ -62,7 +63,7 @@ raised_list(struct raised *r)
 }
 
 static double
-raised_double(uint64_t bits, unsigned width)
+recipe_double(uint64_t bits, unsigned width)
 {
     if (width == 64) {
         double value;
@@ -76,24 +77,26 @@ raised_double(uint64_t bits, unsigned width)
 }
 
 static PyObject *
-raised_number(uint64_t bits, ir_type type)
+recipe_number(uint64_t bits, ir_type type)
 {
     const struct ir_scalar_row *row = ir_scalar_row(type);
     switch ((enum ir_class)row->class) {
     case IR_CLASS_BOOL: return PyBool_FromLong(bits != 0);
     case IR_CLASS_INT: return PyLong_FromLongLong((int64_t)bits);
     case IR_CLASS_UINT: return PyLong_FromUnsignedLongLong(bits);
-    case IR_CLASS_FLOAT: return PyFloat_FromDouble(raised_double(bits, row->bits));
+    case IR_CLASS_FLOAT: return PyFloat_FromDouble(recipe_double(bits, row->bits));
     default: break; /* carried as its parts */
     }
-    return raised_bad();
+    return recipe_bad();
 }
 
-/* The number as NumPy's scalar of the type, or as it is without NumPy. Takes `number` over. */
+/* The number as NumPy's (or ml_dtypes') scalar of the type, or as it is without NumPy. Takes `number` over. */
 static PyObject *
-raised_typed(PyObject *number, const char *name)
+recipe_typed(PyObject *number, const char *name)
 {
-    PyObject *numpy = number ? PyImport_ImportModule("numpy") : NULL;
+    PyObject *numpy = NULL;
+    if (number)
+        numpy = PyImport_ImportModule(!strcmp(name, "bfloat16") ? "ml_dtypes" : "numpy");
     PyObject *typed = numpy ? PyObject_CallMethod(numpy, name, "O", number) : NULL;
     Py_XDECREF(numpy);
     if (number && !typed) {
@@ -106,7 +109,7 @@ raised_typed(PyObject *number, const char *name)
 
 /* The text of a recipe, in which C0 80 stands for NUL. */
 static PyObject *
-raised_str(const char *text, size_t len)
+recipe_str(const char *text, size_t len)
 {
     char *plain = sp_alloc(len + 1);
     size_t n = 0;
@@ -122,20 +125,20 @@ raised_str(const char *text, size_t len)
 
 /* type ";" */
 static PyObject *
-raised_value(struct raised *r)
+recipe_value(struct recipe *r)
 {
     const char *end = strchr(r->at, ';');
     ir_type type = end ? ir_scalar_by_name(r->at, (size_t)(end - r->at)) : (ir_type)IR_T_NONE;
     if (type == IR_T_NONE || r->next == r->n_values)
-        return raised_bad();
+        return recipe_bad();
     r->at = end + 1;
-    PyObject *number = raised_number((uint64_t)r->values[r->next++], type);
+    PyObject *number = recipe_number((uint64_t)r->values[r->next++], type);
     const struct ir_scalar_row *row = ir_scalar_row(type);
-    return row->weak || type == IR_T_BOOL ? number : raised_typed(number, row->name);
+    return row->weak || type == IR_T_BOOL ? number : recipe_typed(number, row->name);
 }
 
 static PyObject *
-raised_convert(char how, PyObject *args)
+recipe_convert(char how, PyObject *args)
 {
     Py_ssize_t n = PyTuple_Size(args);
     PyObject *first = n > 0 ? PyTuple_GetItem(args, 0) : NULL;
@@ -147,7 +150,7 @@ raised_convert(char how, PyObject *args)
         return text;
     }
     if (!first || ((how == 'F' || how == 'P') && !second))
-        return raised_bad();
+        return recipe_bad();
     switch (how) {
     case 'F': return PyObject_Format(first, second);
     case 'P': return PyUnicode_Format(first, second);
@@ -159,19 +162,19 @@ raised_convert(char how, PyObject *args)
 
 /* number ":" name recipes */
 static PyObject *
-raised_exception(struct raised *r)
+recipe_exception(struct recipe *r)
 {
     char *end;
     unsigned long number = strtoul(r->at, &end, 10);
     const char *text;
     size_t len;
     r->at = end + (*end == ':');
-    if (!raised_text(r, &text, &len))
-        return raised_bad();
+    if (!recipe_text(r, &text, &len))
+        return recipe_bad();
     char name[200];
     PyOS_snprintf(name, sizeof name, "%.*s", (int)(len < 190 ? len : 190), text);
-    PyObject *args = raised_list(r);
-    PyObject *class = args ? fe_interp_exception(r->state->interp, (uint32_t)number, name) : NULL;
+    PyObject *args = recipe_list(r);
+    PyObject *class = args ? fe_interp_class(r->state->interp, (uint32_t)number, name) : NULL;
     PyObject *exception = NULL;
     if (class)
         exception = PyObject_CallObject(class, args);
@@ -186,10 +189,30 @@ raised_exception(struct raised *r)
     return exception;
 }
 
+/* number ":" recipes */
 static PyObject *
-raised_make(struct raised *r)
+recipe_named(struct recipe *r)
 {
-    if (Py_EnterRecursiveCall(" in a kernel's exception"))
+    char *end;
+    unsigned long number = strtoul(r->at, &end, 10);
+    r->at = end + (*end == ':');
+    PyObject *tuple = recipe_list(r);
+    PyObject *class = tuple ? fe_interp_class(r->state->interp, (uint32_t)number, NULL) : NULL;
+    if (!class || !PyType_IsSubtype((PyTypeObject *)class, &PyTuple_Type)) {
+        Py_XDECREF(class);
+        return tuple;
+    }
+    PyObject *made =
+        PyObject_CallMethod((PyObject *)&PyTuple_Type, "__new__", "OO", class, tuple);
+    Py_DECREF(class);
+    Py_DECREF(tuple);
+    return made;
+}
+
+static PyObject *
+recipe_make(struct recipe *r)
+{
+    if (Py_EnterRecursiveCall(" in a kernel's text or exception"))
         return NULL;
     PyObject *made = NULL;
     char how = *r->at;
@@ -197,33 +220,34 @@ raised_make(struct raised *r)
     const char *text;
     size_t len;
     switch (how) {
-    case 'e': made = raised_exception(r); break;
-    case 'v': made = raised_value(r); break;
+    case 'e': made = recipe_exception(r); break;
+    case 'v': made = recipe_value(r); break;
     case 'n': made = Py_NewRef(Py_None); break;
-    case 't': made = raised_list(r); break;
-    case 's': made = raised_text(r, &text, &len) ? raised_str(text, len) : raised_bad(); break;
+    case 't': made = recipe_list(r); break;
+    case 'c': made = recipe_named(r); break;
+    case 's': made = recipe_text(r, &text, &len) ? recipe_str(text, len) : recipe_bad(); break;
     case 'F':
     case 'P':
     case 'S':
     case 'R':
     case 'A':
     case 'J': {
-        PyObject *args = raised_list(r);
-        made = args ? raised_convert(how, args) : NULL;
+        PyObject *args = recipe_list(r);
+        made = args ? recipe_convert(how, args) : NULL;
         Py_XDECREF(args);
         break;
     }
-    default: made = raised_bad();
+    default: made = recipe_bad();
     }
     Py_LeaveRecursiveCall();
     return made;
 }
 
 PyObject *
-pm_raised_make(struct pm_state *state, const struct sp_raised *raised)
+pm_recipe_make(struct pm_state *state, const char *recipe, const int64_t *values, uint32_t n)
 {
     if (!state->interp)
-        return raised_bad();
-    struct raised r = {state, raised->recipe, raised->values, raised->n_values, 0};
-    return raised_make(&r);
+        return recipe_bad();
+    struct recipe r = {state, recipe, values, n, 0};
+    return recipe_make(&r);
 }
