@@ -143,10 +143,11 @@ core_optimise(const struct cg_request *request, struct ir_module *core, struct s
     return true;
 }
 
-/* Effects; on the host, whose threads wait in the kernel alone, the functions that wait inlined. */
+/* Loops that wait, effects; on the host, whose threads wait in the kernel alone, the functions that wait inlined. */
 static bool
 core_settle_waits(const struct cg_request *request, struct ir_module *core, struct sp_diag *diag)
 {
+    ir_opt_spin(core, !request->arch.sm);
     ir_fill_effects(core);
     if (request->arch.sm || !core->funcs.data[0]->may_wait)
         return true;

@@ -138,7 +138,7 @@ cg_coro_wait(struct cg_emit *e, ir_ref ref, enum sp_wait_kind kind, uint32_t ope
         .kind = (uint8_t)kind,
         .operation = (uint8_t)operation,
         .where = ir_insn_src(e->func, ref),
-        .name = (char *)ir_intrin_row((enum ir_intrin)insn->imm)->path,
+        .name = (char *)(insn->op == IR_EFFECT ? ir_intrin_row(insn->imm)->path : "loop"),
     };
     sp_vec_push(e->arena, &e->waits, site);
     cg_host_store(e, cg_emit_i32(e, e->waits.len), e->hidden[HOST_MAILBOX],

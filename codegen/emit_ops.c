@@ -192,7 +192,8 @@ ops_load(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef address)
     bool truth = insn->type == IR_T_I1;
     LLVMTypeRef type = e->types[truth ? IR_T_I8 : insn->type];
     LLVMValueRef value = LLVMBuildLoad2(e->builder, type, address, "");
-    LLVMSetAlignment(value, 1u << insn->imm);
+    LLVMSetAlignment(value, 1u << (insn->imm & ~IR_VOLATILE));
+    LLVMSetVolatile(value, insn->imm & IR_VOLATILE);
     if (truth)
         value = LLVMBuildICmp(e->builder, LLVMIntNE, value, LLVMConstNull(type), "");
     return value;
@@ -544,6 +545,10 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
     case IR_INTRIN: return ops_intrin(e, ref, insn, args, &e->values[ref]);
     case IR_EFFECT:
         return cg_emit_check_row(e, ref) && e->target->emit_effect(e, ref, args, &e->values[ref]);
+    case IR_YIELD:
+        if (!e->arch.sm)
+            cg_coro_wait(e, ref, SP_WAIT_SPIN, 0);
+        return true;
     case IR_POLL: e->target->emit_poll(e); return true;
     case IR_DEEP: e->values[ref] = e->target->emit_deep(e); return true;
     case IR_PRINT: return cg_emit_print(e, ref, args);

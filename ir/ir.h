@@ -109,6 +109,7 @@ enum ir_binop {
     IR_BIN_OR, IR_BIN_POW, IR_BIN_RSHIFT, IR_BIN_SUB, IR_BIN_TRUEDIV, IR_BIN_XOR, IR_N_BINOPS
 };
 #define IR_INPLACE 0x100u
+#define IR_VOLATILE 0x100u /* of a LOAD */
 enum ir_unop { IR_UN_NEG, IR_UN_POS, IR_UN_INVERT, IR_UN_NOT, IR_N_UNOPS };
 enum ir_cmpop { IR_CMP_LT, IR_CMP_LE, IR_CMP_EQ, IR_CMP_NE, IR_CMP_GT, IR_CMP_GE, IR_N_CMPOPS };
 /* What a text is made of: the INT constant of a RECIPE type. An exception has its class there. */
@@ -613,6 +614,8 @@ bool ir_opt_inline(struct ir_module *module);   /* small or once-called function
 SP_MUST_CHECK bool ir_inline_waits(struct ir_module *module, struct sp_diag *diag);
 bool ir_opt_simplify(struct ir_module *module); /* folding, identities, trivial phis, dead branches */
 bool ir_opt_cse(struct ir_module *module);      /* common pure subexpressions over dominators */
+/* Loops that wait for memory: their loads become volatile, and they yield if the target wants it. */
+bool ir_opt_spin(struct ir_module *module, bool yields);
 bool ir_opt_dce(struct ir_module *module);      /* instructions, blocks and functions without use */
 void ir_fill_effects(struct ir_module *module); /* may_raise, may_wait, convergent, may_print */
 

@@ -543,7 +543,11 @@ ir_parse_imm(struct ir_parse *p, enum ir_op op, uint32_t *out)
     case IR_IMM_ICMP: return parse_choice(p, false, icmp_name, IR_N_ICMPS, out);
     case IR_IMM_FCMP: return parse_choice(p, false, fcmp_name, IR_N_FCMPS, out);
     case IR_IMM_ATOMIC: return parse_choice(p, false, atomic_name, IR_N_ATOMICS, out);
-    case IR_IMM_ALIGN: return parse_counted(p, "align", out);
+    case IR_IMM_ALIGN:
+        if (!parse_counted(p, "align", out))
+            return false;
+        *out |= op == IR_LOAD && ir_lex_word(&p->lex, "volatile") ? IR_VOLATILE : 0;
+        return true;
     case IR_IMM_FUNC:
         return ir_lex_ref(&p->lex, '@', UINT16_MAX, out) || ir_parse_fail(p, "function expected");
     case IR_IMM_INTRIN: return parse_choice(p, false, intrin_path, IR_N_INTRINS, out);

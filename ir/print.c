@@ -251,7 +251,10 @@ print_imm(const struct ir_func *func, const struct ir_insn *insn, struct sp_str 
     case IR_IMM_ICMP: print_name_of(ir_icmp_name((enum ir_icmp)imm), out); break;
     case IR_IMM_FCMP: print_name_of(ir_fcmp_name((enum ir_fcmp)imm), out); break;
     case IR_IMM_ATOMIC: print_name_of(ir_atomic_name((enum ir_atomic)imm), out); break;
-    case IR_IMM_ALIGN: sp_str_printf(out, " align(%u)", imm); break;
+    case IR_IMM_ALIGN:
+        sp_str_printf(out, " align(%u)%s", imm & ~IR_VOLATILE,
+                      imm & IR_VOLATILE ? " volatile" : "");
+        break;
     case IR_IMM_FUNC: sp_str_printf(out, " @%u", imm); break;
     case IR_IMM_INTRIN: print_name_of(ir_intrin_row((enum ir_intrin)imm)->path, out); break;
     case IR_IMM_SITE: sp_str_printf(out, " site(%u)", imm); break;

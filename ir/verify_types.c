@@ -85,7 +85,10 @@ ir_verify_imm(const struct ir_verify *v, ir_ref ref)
     case IR_IMM_ICMP: limit = IR_N_ICMPS; break;
     case IR_IMM_FCMP: limit = IR_N_FCMPS; break;
     case IR_IMM_ATOMIC: limit = IR_N_ATOMICS; break;
-    case IR_IMM_ALIGN: limit = 16; break;
+    case IR_IMM_ALIGN:
+        imm &= insn->op == IR_LOAD ? ~IR_VOLATILE : UINT32_MAX;
+        limit = 16;
+        break;
     case IR_IMM_FUNC:
         if (insn->op == IR_CLOSURE && imm < module->funcs.len &&
             insn->n_args < ir_func_n_given(module->funcs.data[imm]))

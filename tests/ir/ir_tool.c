@@ -1,7 +1,7 @@
 /* ir_tool: IR text in, IR text out, for the golden tests: parse, verify, run the named passes with
  * a verification behind each, print.
  *
- *     ir_tool [-passes=inline,simplify,cse,dce,effects] [-twice] FILE | -
+ *     ir_tool [-passes=inline,simplify,cse,dce,effects,spin] [-twice] FILE | -
  *
  * -twice prints, parses and prints once more and wants the same text. A parse or verifier error is
  * printed and the exit code is 1. */
@@ -19,12 +19,18 @@ run_effects(struct ir_module *module)
     return false;
 }
 
+static bool
+run_spin(struct ir_module *module)
+{
+    return ir_opt_spin(module, true);
+}
+
 static const struct {
     const char *name;
     bool (*run)(struct ir_module *module);
 } passes[] = {
     {"inline", ir_opt_inline}, {"simplify", ir_opt_simplify}, {"cse", ir_opt_cse},
-    {"dce", ir_opt_dce},       {"effects", run_effects},
+    {"dce", ir_opt_dce},       {"effects", run_effects},      {"spin", run_spin},
 };
 
 static int

@@ -1,0 +1,395 @@
+/* opt_spin: loops that wait until another thread changes memory.
+ *
+ *     while flag[0] == 0:                      while gpu.atomic.cas(lock, 0, 0, 1) != 0:
+ *         pass                                     pass
+ *
+ * Takes a CORE module with filled effects, as it goes to the emitter. A loop waits if some exit can
+ * only change its mind when memory does: the condition depends on an atomic's result, or on a load
+ * whose address may be the same in the next round, and on nothing that changes by itself, such as a
+ * counter or an element further on. So `while x[i] > pivot: i += 1` and `while i < n[0]: i += 1` do
+ * not wait. Conditions that are made of others by and, or, not and choice are taken apart first.
+ *
+ * Such loads become volatile, or LLVM would load once, before the loop. If the target wants it, every
+ * back edge of such a loop gets a YIELD, where the thread lets others run (on a GPU the hardware sees
+ * to that). A call counts as what it calls: as an atomic if there is one in it, as a load of its
+ * arguments if it loads; what it loads from them becomes volatile too. Wrongly taken for a wait, a
+ * loop is slower, never wrong. Natural loops by dominators; linear but for phis, of which each starts
+ * one search; keeps the graph. Looking for patterns of instructions lost: there are too many ways to
+ * write a lock. */
+#include "ir/pass.h"
+
+#include <assert.h>
+
+#define SPIN_DEPTH 8 /* loads that a load's address depends on */
+
+struct spin {
+    struct ir_module *module;
+    struct ir_func *func;
+    struct sp_arena *arena;
+    struct ir_dom dom;
+    bool *has_atomic, *has_load; /* by function, with callees */
+    /* the loop */
+    uint32_t header;
+    struct sp_bits body;   /* its blocks */
+    uint32_t *seen, stamp; /* by value: the search that came to it last */
+    bool waits, free;      /* what the search has found */
+    SP_VEC(ir_ref) work;
+    SP_VEC(ir_ref) phis;  /* of headers, in the search */
+    SP_VEC(ir_ref) loads; /* that it waits for, and calls */
+};
+
+static bool
+spin_is_inside(const struct spin *s, ir_ref ref)
+{
+    return sp_bits_has(&s->body, ir_insn(s->func, ref)->block);
+}
+
+/* Whether the block is a loop's header: an edge into it comes from a block that it dominates. */
+static bool
+spin_is_header(const struct spin *s, uint32_t b)
+{
+    const struct ir_block *block = &s->func->blocks.data[b];
+    for (uint32_t i = 0; i < block->preds.len; i++)
+        if (ir_dom_reaches(&s->dom, block->preds.data[i]) &&
+            ir_dominates(&s->dom, b, block->preds.data[i]))
+            return true;
+    return false;
+}
+
+static void
+spin_push(struct spin *s, ir_ref ref)
+{
+    if (!spin_is_inside(s, ref) || s->seen[ref] == s->stamp)
+        return;
+    s->seen[ref] = s->stamp;
+    sp_vec_push(s->arena, &s->work, ref);
+}
+
+static void
+spin_push_args(struct spin *s, ir_ref ref)
+{
+    for (uint32_t i = 0; i < ir_insn(s->func, ref)->n_args; i++)
+        spin_push(s, ir_arg(s->func, ref, i));
+}
+
+/* ---- Addresses ---- */
+
+/* Whether a header's phi may keep its value for a round: it comes back to itself through phis and
+ * choices alone. */
+static bool
+spin_phi_stays(struct spin *s, ir_ref phi)
+{
+    uint32_t first = s->work.len;
+    s->stamp++;
+    spin_push_args(s, phi);
+    while (s->work.len > first) {
+        ir_ref ref = sp_vec_pop(&s->work);
+        enum ir_op op = (enum ir_op)ir_insn(s->func, ref)->op;
+        if (ref == phi) {
+            s->work.len = first;
+            return true;
+        }
+        if (op == IR_PHI || op == IR_SELECT)
+            spin_push_args(s, ref);
+    }
+    return false;
+}
+
+/* Whether a value may be the same in the next round. */
+static bool
+spin_stays(struct spin *s, ir_ref value, unsigned depth)
+{
+    SP_VEC(ir_ref) phis = {0};
+    SP_VEC(ir_ref) loads = {0};
+    uint32_t first = s->work.len;
+    bool stays = true;
+    s->stamp++;
+    spin_push(s, value);
+    while (stays && s->work.len > first) {
+        ir_ref ref = sp_vec_pop(&s->work);
+        const struct ir_insn *insn = ir_insn(s->func, ref);
+        if (insn->op == IR_LOAD) {
+            sp_vec_push(s->arena, &loads, ir_arg(s->func, ref, 0));
+        } else if (!(ir_insn_flags(insn) & IR_PURE)) {
+            stays = false;
+        } else {
+            if (insn->op == IR_PHI && spin_is_header(s, insn->block))
+                sp_vec_push(s->arena, &phis, ref);
+            spin_push_args(s, ref);
+        }
+    }
+    s->work.len = first;
+    for (uint32_t i = 0; stays && i < phis.len; i++)
+        stays = spin_phi_stays(s, phis.data[i]);
+    for (uint32_t i = 0; stays && i < loads.len; i++)
+        stays = depth && spin_stays(s, loads.data[i], depth - 1);
+    return stays;
+}
+
+/* Whether an address is of memory that the thread has for itself. */
+static bool
+spin_is_private(const struct spin *s, ir_ref address)
+{
+    const struct ir_insn *insn = ir_insn(s->func, address);
+    while (insn->op == IR_PTRADD || insn->op == IR_BITCAST) {
+        address = ir_arg(s->func, address, 0);
+        insn = ir_insn(s->func, address);
+    }
+    return insn->op == IR_SLOT || insn->type == IR_T_PTR_LOCAL;
+}
+
+/* ---- Conditions ---- */
+
+static bool
+spin_call_stays(struct spin *s, ir_ref call)
+{
+    bool stays = true;
+    for (uint32_t i = 0; stays && i < ir_insn(s->func, call)->n_args; i++)
+        stays = spin_stays(s, ir_arg(s->func, call, i), SPIN_DEPTH);
+    return stays;
+}
+
+/* What of memory the values in `found` tell; each starts searches of its own. */
+static void
+spin_judge(struct spin *s, const ir_ref *found, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ir_insn *insn = ir_insn(s->func, found[i]);
+        bool waits;
+        if (insn->op == IR_LOAD)
+            waits = !spin_is_private(s, ir_arg(s->func, found[i], 0)) &&
+                    spin_stays(s, ir_arg(s->func, found[i], 0), SPIN_DEPTH);
+        else if (insn->op == IR_CALLF)
+            waits = s->has_atomic[insn->imm] ||
+                    (s->has_load[insn->imm] && spin_call_stays(s, found[i]));
+        else
+            waits = ir_insn_flags(insn) & IR_F_ATOMIC;
+        s->waits |= waits;
+        s->free |= !waits;
+        if (waits)
+            sp_vec_push(s->arena, &s->loads, found[i]);
+    }
+}
+
+/* All that a value is computed of in the loop: sets `waits` and `free`, collects headers' phis. */
+static void
+spin_search(struct spin *s, ir_ref first, bool of_phi)
+{
+    SP_VEC(ir_ref) found = {0};
+    s->stamp++;
+    if (of_phi)
+        spin_push_args(s, first);
+    else
+        spin_push(s, first);
+    while (s->work.len) {
+        ir_ref ref = sp_vec_pop(&s->work);
+        const struct ir_insn *insn = ir_insn(s->func, ref);
+        bool pure = insn->op == IR_RESULT || (ir_insn_flags(insn) & IR_PURE);
+        bool lanes = insn->op == IR_EFFECT && insn->n_args; /* votes and the like of other values */
+        if (insn->op == IR_PHI && spin_is_header(s, insn->block))
+            sp_vec_push(s->arena, &s->phis, ref);
+        if (pure || lanes)
+            spin_push_args(s, ref);
+        else
+            sp_vec_push(s->arena, &found, ref);
+    }
+    spin_judge(s, found.data, found.len);
+}
+
+/* Whether this condition changes with memory alone. */
+static bool
+spin_leaf_waits(struct spin *s, ir_ref condition)
+{
+    uint32_t n_loads = s->loads.len;
+    s->waits = s->free = false;
+    s->phis.len = 0;
+    spin_search(s, condition, false);
+    bool waits = s->waits && !s->free;
+    uint32_t n_phis = s->phis.len;
+    for (uint32_t i = 0; waits && i < n_phis; i++) {
+        s->waits = false;
+        spin_search(s, s->phis.data[i], true);
+        waits = s->waits; /* a counter goes on by itself */
+    }
+    if (!waits)
+        s->loads.len = n_loads;
+    return waits;
+}
+
+/* Takes the condition of an exit apart. */
+static bool
+spin_exit_waits(struct spin *s, ir_ref condition)
+{
+    SP_VEC(ir_ref) parts = {0};
+    struct sp_bits done;
+    bool waits = false;
+    sp_bits_init(&done, s->arena, s->func->insns.len);
+    sp_vec_push(s->arena, &parts, condition);
+    while (parts.len) {
+        ir_ref ref = sp_vec_pop(&parts);
+        const struct ir_insn *insn = ir_insn(s->func, ref);
+        bool made = insn->op == IR_AND || insn->op == IR_OR || insn->op == IR_XOR ||
+                    insn->op == IR_SELECT || insn->op == IR_PHI;
+        if (!spin_is_inside(s, ref) || !sp_bits_add(&done, ref))
+            continue;
+        if (!made || insn->type != IR_T_I1)
+            waits |= spin_leaf_waits(s, ref);
+        for (uint32_t i = 0; made && insn->type == IR_T_I1 && i < insn->n_args; i++)
+            sp_vec_push(s->arena, &parts, ir_arg(s->func, ref, i));
+    }
+    return waits;
+}
+
+/* ---- What is done about it ---- */
+
+/* Loads from addresses that are computed of parameters alone. */
+static void
+spin_mark_callee(struct spin *s, struct ir_func *func, unsigned depth)
+{
+    for (ir_ref ref = 1; ref < func->insns.len; ref++) {
+        struct ir_insn *insn = ir_insn(func, ref);
+        if (insn->op == IR_CALLF && depth)
+            spin_mark_callee(s, s->module->funcs.data[insn->imm], depth - 1);
+        if (insn->op != IR_LOAD)
+            continue;
+        SP_VEC(ir_ref) work = {0};
+        bool fixed = true;
+        sp_vec_push(s->arena, &work, ir_arg(func, ref, 0));
+        while (fixed && work.len) {
+            ir_ref at = sp_vec_pop(&work);
+            const struct ir_insn *part = ir_insn(func, at);
+            fixed = part->op != IR_PHI && (ir_insn_flags(part) & IR_PURE) && work.len < 1000;
+            for (uint32_t i = 0; fixed && i < part->n_args; i++)
+                sp_vec_push(s->arena, &work, ir_arg(func, at, i));
+        }
+        if (fixed)
+            insn->imm |= IR_VOLATILE;
+    }
+}
+
+static void
+spin_mark(struct spin *s, bool yields)
+{
+    struct ir_func *func = s->func;
+    for (uint32_t i = 0; i < s->loads.len; i++) {
+        struct ir_insn *insn = ir_insn(func, s->loads.data[i]);
+        if (insn->op == IR_LOAD)
+            insn->imm |= IR_VOLATILE;
+        else if (insn->op == IR_CALLF)
+            spin_mark_callee(s, s->module->funcs.data[insn->imm], SPIN_DEPTH);
+    }
+    struct ir_block *header = &func->blocks.data[s->header];
+    for (uint32_t i = 0; yields && i < header->preds.len; i++) {
+        uint32_t latch = header->preds.data[i];
+        if (!sp_bits_has(&s->body, latch))
+            continue;
+        struct ir_block *block = &func->blocks.data[latch];
+        ir_ref end = block->insns.data[block->insns.len - 1];
+        if (block->insns.len > 1 &&
+            ir_insn(func, block->insns.data[block->insns.len - 2])->op == IR_YIELD)
+            continue; /* both edges of a branch, or the latch of two loops */
+        block->insns.len--;
+        func->src = s->loads.len ? ir_insn(func, s->loads.data[0])->src : 0;
+        ir_insn_add(func, latch, IR_YIELD, IR_T_VOID, 0, 0, NULL);
+        sp_vec_push(func->module->arena, &func->blocks.data[latch].insns, end);
+    }
+}
+
+/* ---- Loops ---- */
+
+/* The blocks that reach the header's back edges without going through it; false: no loop. */
+static bool
+spin_fill_body(struct spin *s, uint32_t header)
+{
+    SP_VEC(uint32_t) work = {0};
+    if (!spin_is_header(s, header))
+        return false;
+    sp_bits_init(&s->body, s->arena, s->func->blocks.len);
+    s->header = header;
+    sp_bits_add(&s->body, header);
+    const struct ir_block *block = &s->func->blocks.data[header];
+    for (uint32_t i = 0; i < block->preds.len; i++) {
+        uint32_t latch = block->preds.data[i];
+        if (ir_dom_reaches(&s->dom, latch) && ir_dominates(&s->dom, header, latch) &&
+            sp_bits_add(&s->body, latch))
+            sp_vec_push(s->arena, &work, latch);
+    }
+    while (work.len) {
+        const struct ir_block *at = &s->func->blocks.data[sp_vec_pop(&work)];
+        for (uint32_t i = 0; i < at->preds.len; i++)
+            if (ir_dom_reaches(&s->dom, at->preds.data[i]) &&
+                sp_bits_add(&s->body, at->preds.data[i]))
+                sp_vec_push(s->arena, &work, at->preds.data[i]);
+    }
+    return true;
+}
+
+static bool
+spin_func(struct spin *s, struct ir_func *func, bool yields)
+{
+    bool found = false;
+    s->func = func;
+    ir_fill_dom(func, s->arena, &s->dom);
+    s->seen = SP_NEW_N(s->arena, uint32_t, func->insns.len + 1);
+    s->stamp = 0;
+    uint32_t src = func->src;
+    for (uint32_t o = 0; o < s->dom.n_order; o++) {
+        if (!spin_fill_body(s, s->dom.order[o]))
+            continue;
+        bool waits = false;
+        s->loads.len = 0;
+        for (uint32_t b = 0; b < func->blocks.len; b++) {
+            const struct ir_block *block = &func->blocks.data[b];
+            if (!sp_bits_has(&s->body, b) || block->n_succ != 2 ||
+                (sp_bits_has(&s->body, block->succ[0]) && sp_bits_has(&s->body, block->succ[1])))
+                continue;
+            waits |= spin_exit_waits(s, ir_arg(func, ir_terminator(func, b), 0));
+        }
+        if (waits)
+            spin_mark(s, yields);
+        found |= waits;
+    }
+    func->src = src;
+    return found;
+}
+
+/* Which functions load and which have atomics, here or in a callee. */
+static void
+spin_fill_functions(struct spin *s)
+{
+    uint32_t n = s->module->funcs.len;
+    s->has_atomic = SP_NEW_N(s->arena, bool, n);
+    s->has_load = SP_NEW_N(s->arena, bool, n);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t f = 0; f < n; f++) {
+            const struct ir_func *func = s->module->funcs.data[f];
+            bool atomic = s->has_atomic[f], load = s->has_load[f];
+            for (ir_ref ref = 1; ref < func->insns.len; ref++) {
+                const struct ir_insn *insn = ir_insn(func, ref);
+                bool call = insn->op == IR_CALLF;
+                atomic |=
+                    call ? s->has_atomic[insn->imm] : (ir_insn_flags(insn) & IR_F_ATOMIC) != 0;
+                load |= call ? s->has_load[insn->imm] : insn->op == IR_LOAD;
+            }
+            changed |= atomic != s->has_atomic[f] || load != s->has_load[f];
+            s->has_atomic[f] = atomic;
+            s->has_load[f] = load;
+        }
+    }
+}
+
+bool
+ir_opt_spin(struct ir_module *module, bool yields)
+{
+    struct sp_arena arena;
+    bool found = false;
+    assert(module->phase == IR_PHASE_CORE && "a pass over CORE");
+    sp_arena_init(&arena);
+    struct spin s = {.module = module, .arena = &arena};
+    spin_fill_functions(&s);
+    for (uint32_t f = 0; f < module->funcs.len; f++)
+        found |= spin_func(&s, module->funcs.data[f], yields);
+    sp_arena_finish(&arena);
+    return found;
+}
