@@ -34,9 +34,9 @@ print_count(const struct print *p, LLVMValueRef counters, uint64_t at, uint64_t 
     struct cg_emit *e = p->e;
     LLVMValueRef offset = cg_emit_i64(e, at * sizeof(uint64_t));
     LLVMValueRef address = LLVMBuildGEP2(e->builder, e->types[IR_T_I8], counters, &offset, 1, "");
-    LLVMValueRef old = LLVMBuildAtomicRMWSyncScope(e->builder, LLVMAtomicRMWBinOpAdd, address,
-                                                   cg_emit_i64(e, by), LLVMAtomicOrderingMonotonic,
-                                                   cg_emit_device_scope(e));
+    LLVMValueRef old =
+        LLVMBuildAtomicRMWSyncScope(e->builder, LLVMAtomicRMWBinOpAdd, address, cg_emit_i64(e, by),
+                                    LLVMAtomicOrderingMonotonic, cg_emit_device_scope(e));
     LLVMSetAlignment(old, 8);
     return old;
 }
@@ -74,8 +74,8 @@ print_body(const struct print *p, uint32_t n)
     LLVMValueRef at = print_count(p, counters, 0, n + 1);
     at = LLVMBuildSub(b, at, print_field(p, offsetof(struct sp_printer, base)), "");
     LLVMValueRef end = LLVMBuildAdd(b, at, cg_emit_i64(e, n + 1), "");
-    LLVMValueRef fits = LLVMBuildICmp(
-        b, LLVMIntULE, end, print_field(p, offsetof(struct sp_printer, capacity)), "");
+    LLVMValueRef fits = LLVMBuildICmp(b, LLVMIntULE, end,
+                                      print_field(p, offsetof(struct sp_printer, capacity)), "");
     LLVMBasicBlockRef write = LLVMAppendBasicBlockInContext(e->context, p->fn, "write");
     LLVMBasicBlockRef lost = LLVMAppendBasicBlockInContext(e->context, p->fn, "lost");
     LLVMBuildCondBr(b, fits, write, lost);

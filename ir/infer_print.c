@@ -9,7 +9,8 @@ print_hint(struct intrin_call *call, ir_type type)
 {
     const struct ir_const_info *object = infer_object(call->in, type);
     switch (ir_type_info(call->in->module, type)->kind) {
-    case IR_KIND_ARRAY: return "print its elements: x[i], or copy it to the host and print it there";
+    case IR_KIND_ARRAY:
+        return "print its elements: x[i], or copy it to the host and print it there";
     case IR_KIND_RANGE:
     case IR_KIND_ITER: return "print what it gives, in a loop";
     default: break;
@@ -50,7 +51,8 @@ print_check_file(struct intrin_call *call)
     if (i == UINT32_MAX || print_is_none(call, call->args[i].type))
         return true;
     CALL_ERROR(call, NYI_CONSTRUCT, "print with file=");
-    return CALL_HINT(call, "kernels print to sys.stdout: leave it out, and redirect that on the host");
+    return CALL_HINT(call,
+                     "kernels print to sys.stdout: leave it out, and redirect that on the host");
 }
 
 bool

@@ -81,7 +81,8 @@ recipe_head(struct lower *l, struct lower_recipe *r, const struct ir_type_info *
         [IR_TEXT_ASCII] = 'A',  [IR_TEXT_JOIN] = 'J', [IR_TEXT_PERCENT] = 'P'};
     const struct ir_const_info *object = info->object ? ir_const_info(l->py, info->object) : NULL;
     if (info->kind == IR_KIND_TUPLE && object) {
-        const struct ir_const_info *parts = object->named ? ir_const_info(l->py, object->named) : NULL;
+        const struct ir_const_info *parts =
+            object->named ? ir_const_info(l->py, object->named) : NULL;
         uint32_t number = parts ? ir_const_info(l->py, parts->elems[0])->len : 0;
         if (number)
             sp_str_printf(&r->text, "c%u:", number);

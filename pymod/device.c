@@ -157,8 +157,7 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
         Py_BEGIN_ALLOW_THREADS
         ok = rt_device_wait_for(dev, &wait, &done, &diag);
         Py_END_ALLOW_THREADS
-        if (ok && !done && !interrupted &&
-            (PyErr_CheckSignals() < 0 || !pm_print(state, dev))) {
+        if (ok && !done && !interrupted && (PyErr_CheckSignals() < 0 || !pm_print(state, dev))) {
             if (rt_device_info(dev)->kind != RT_CPU)
                 return false;
             interrupted = true;

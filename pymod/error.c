@@ -122,22 +122,27 @@ error_set_place(PyObject *exception, const struct sp_diag *diag)
     error_set(exception, "thread", error_indices(diag->raised->thread));
 }
 
-/* An exception of the program's own: it says what the program wrote, a note says where. */
-static PyObject *
-error_of_program(struct pm_state *state, const struct sp_diag *diag, const char *text)
+/* What says what the program wrote or Python says: a note says where. */
+static void
+error_add_note(PyObject *exception, const struct sp_diag *diag, const char *kernel,
+               const char *text)
 {
-    const struct sp_raised *raised = diag->raised;
-    PyObject *exception =
-        pm_recipe_make(state, raised->recipe, raised->values, raised->n_values);
-    if (!exception)
-        return NULL;
-    PyObject *note =
-        PyUnicode_FromFormat("in kernel '%s':%s", diag->raised->kernel ? diag->raised->kernel : "",
-                             text + (diag->message ? strlen(diag->message) : 0));
+    PyObject *note = PyUnicode_FromFormat("in kernel '%s':%s", kernel ? kernel : "",
+                                          text + (diag->message ? strlen(diag->message) : 0));
     PyObject *none = note ? PyObject_CallMethod(exception, "add_note", "O", note) : NULL;
     PyErr_Clear();
     Py_XDECREF(none);
     Py_XDECREF(note);
+}
+
+/* An exception of the program's own. */
+static PyObject *
+error_of_program(struct pm_state *state, const struct sp_diag *diag, const char *text)
+{
+    const struct sp_raised *raised = diag->raised;
+    PyObject *exception = pm_recipe_make(state, raised->recipe, raised->values, raised->n_values);
+    if (exception)
+        error_add_note(exception, diag, raised->kernel, text);
     return exception;
 }
 
@@ -185,4 +190,19 @@ pm_raise(struct pm_state *state, struct sp_diag *diag)
     }
     sp_diag_finish(diag);
     return NULL;
+}
+
+void
+pm_error_place(PyObject *exception, const struct sp_diag *diag, const char *kernel)
+{
+    struct sp_str text;
+    sp_str_init(&text);
+    sp_diag_print(diag, error_source_line, NULL, &text);
+    while (text.len && text.data[text.len - 1] == '\n')
+        text.data[--text.len] = '\0';
+    error_add_note(exception, diag, kernel, text.data);
+    error_set_place(exception, diag);
+    error_set(exception, "function", error_text(diag->where.function));
+    error_set(exception, "kernel", error_text(kernel));
+    sp_str_finish(&text);
 }

@@ -91,6 +91,8 @@ struct pm_state {
 bool pm_errors_init(struct pm_state *state, PyObject *module);
 /* Raises what the diagnostic says and finishes it. Returns NULL. */
 void *pm_raise(struct pm_state *state, struct sp_diag *diag);
+/* Gives an exception of Python's own the place of the diagnostic in this kernel. */
+void pm_error_place(PyObject *exception, const struct sp_diag *diag, const char *kernel);
 /* What a recipe makes of values (recipe.c): a new reference, or NULL with the exception that making it
  * gave. */
 PyObject *pm_recipe_make(struct pm_state *state, const char *recipe, const int64_t *values,

@@ -18,8 +18,8 @@
 
 struct print_batch {
     struct pm_state *state;
-    PyObject *texts;                     /* list */
-    PyObject *type, *value, *traceback;  /* the first text that could not be made */
+    PyObject *texts;                    /* list */
+    PyObject *type, *value, *traceback; /* the first text that could not be made */
     bool flush;
 };
 
@@ -51,33 +51,28 @@ print_write(struct print_batch *batch)
     return ok && PyList_SetSlice(batch->texts, 0, n, NULL) == 0 && PyErr_CheckSignals() == 0;
 }
 
-/* The exception on its way becomes the cause of one that names the place; the first is kept. */
+/* The exception on its way gets the place of the print; the first is kept. */
 static void
-print_keep_failure(struct print_batch *batch, const struct sp_fault_site *site)
+print_keep_failure(struct print_batch *batch, const struct artifact *artifact,
+                   const struct sp_fault_site *site)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    if (!batch->type) {
-        PyObject *name = type ? PyType_GetName((PyTypeObject *)type) : NULL;
-        PyObject *text = name && value ? PyUnicode_FromFormat("%U: %S", name, value) : NULL;
-        Py_ssize_t len;
-        const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
-        PyErr_Clear();
-        struct sp_diag diag;
-        sp_diag_init(&diag);
-        sp_diag_set(&diag, SP_E_NOT_PRINTED, &site->where, utf8 ? utf8 : "?");
-        pm_raise(batch->state, &diag);
-        PyErr_Fetch(&batch->type, &batch->value, &batch->traceback);
-        PyErr_NormalizeException(&batch->type, &batch->value, &batch->traceback);
-        if (batch->value && value)
-            PyException_SetCause(batch->value, Py_NewRef(value));
-        Py_XDECREF(text);
-        Py_XDECREF(name);
+    if (batch->type || !value) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+        return;
     }
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (!sp_diag_set(&diag, SP_E_NOT_PRINTED, &site->where))
+        pm_error_place(value, &diag, artifact->name);
+    sp_diag_finish(&diag);
+    batch->type = type;
+    batch->value = value;
+    batch->traceback = traceback;
 }
 
 /* One record's text joins the batch. */
@@ -89,12 +84,12 @@ print_add(struct print_batch *batch, const struct artifact *artifact, const uint
         return true; /* not written by this compiler */
     const struct sp_fault_site *site = &artifact->sites[number];
     bool flush = site->name[0] == 'L';
-    PyObject *text = pm_recipe_make(batch->state, site->name + flush,
-                                    (const int64_t *)(record + 1), SP_PRINT_N_VALUES(*record));
+    PyObject *text = pm_recipe_make(batch->state, site->name + flush, (const int64_t *)(record + 1),
+                                    SP_PRINT_N_VALUES(*record));
     if (!text) {
         if (!PyErr_ExceptionMatches(PyExc_Exception))
             return false;
-        print_keep_failure(batch, site);
+        print_keep_failure(batch, artifact, site);
         return true;
     }
     bool ok = PyList_Append(batch->texts, text) == 0;
@@ -106,9 +101,9 @@ print_add(struct print_batch *batch, const struct artifact *artifact, const uint
 static bool
 print_warn_lost(struct pm_state *state, const struct rt_print *print)
 {
-    char *text = sp_warning_text(SP_W_LINES_LOST, (unsigned long long)print->n_lost,
-                                 print->n_lost == 1 ? "" : "s",
-                                 (unsigned long long)print->capacity_B);
+    char *text =
+        sp_warning_text(SP_W_LINES_LOST, (unsigned long long)print->n_lost,
+                        print->n_lost == 1 ? "" : "s", (unsigned long long)print->capacity_B);
     return pm_warn_launch(state, SP_W_LINES_LOST, text);
 }
 

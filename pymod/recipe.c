@@ -202,8 +202,7 @@ recipe_named(struct recipe *r)
         Py_XDECREF(class);
         return tuple;
     }
-    PyObject *made =
-        PyObject_CallMethod((PyObject *)&PyTuple_Type, "__new__", "OO", class, tuple);
+    PyObject *made = PyObject_CallMethod((PyObject *)&PyTuple_Type, "__new__", "OO", class, tuple);
     Py_DECREF(class);
     Py_DECREF(tuple);
     return made;

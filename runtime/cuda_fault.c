@@ -139,8 +139,7 @@ fault_take_printer(struct cuda_device *dev, uint32_t slot, struct sp_diag *diag)
     enum cuda_print state = rt_cuda_print_take(dev, slot, false, diag);
     if (state != CUDA_PRINT_FULL)
         return state == CUDA_PRINT_READY;
-    return fault_drain(dev, diag) &&
-           rt_cuda_print_take(dev, slot, true, diag) == CUDA_PRINT_READY;
+    return fault_drain(dev, diag) && rt_cuda_print_take(dev, slot, true, diag) == CUDA_PRINT_READY;
 }
 
 bool
@@ -159,10 +158,11 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct
     }
     if (ok) {
         memset(&faults->host[slot], 0, sizeof faults->host[slot]);
-        faults->slots[slot] = (struct cuda_slot){.stream = launch->stream,
-                                                 .thread = launch->thread,
-                                                 .ticket = UINT64_MAX,
-                                                 .round = (uint16_t)(faults->slots[slot].round + 1)};
+        faults->slots[slot] =
+            (struct cuda_slot){.stream = launch->stream,
+                               .thread = launch->thread,
+                               .ticket = UINT64_MAX,
+                               .round = (uint16_t)(faults->slots[slot].round + 1)};
         ok = !code->base.artifact->prints || fault_take_printer(dev, slot, diag);
     }
     if (ok) {

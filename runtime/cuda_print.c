@@ -91,9 +91,8 @@ rt_cuda_print_take(struct cuda_device *dev, uint32_t slot, bool anyway, struct s
 static bool
 print_is_read(const struct rt_print_buffer *prints, uint64_t n_reserved)
 {
-    return n_reserved <= prints->capacity
-               ? prints->n_read >= n_reserved
-               : prints->capacity - prints->n_read <= SP_PRINT_VALUES;
+    return n_reserved <= prints->capacity ? prints->n_read >= n_reserved
+                                          : prints->capacity - prints->n_read <= SP_PRINT_VALUES;
 }
 
 void

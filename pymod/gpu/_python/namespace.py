@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Indices:
     """threadIdx and its like: the numbers of the thread that asks."""
 
-    def __init__(self, name: str, get: Callable[[], tuple[int, int, int]]) -> None:
-        self.name, self.get = name, get
+    def __init__(self, get: Callable[[], tuple[int, int, int]]) -> None:
+        self.get = get
 
     @property
     def x(self) -> Int:
@@ -32,7 +32,7 @@ class Indices:
         return Int(self.get()[2])
 
     def __repr__(self) -> str:
-        return f"gpu.{self.name}{self.get()}"
+        return str(tuple(map(int, self.get())))
 
 
 def _axes(what: str, n: Any, values: list[int]) -> Any:
@@ -56,10 +56,10 @@ def gridsize(n: Any) -> Any:
 
 def _names() -> dict[str, Any]:
     names: dict[str, Any] = {
-        "threadIdx": Indices("threadIdx", lambda: context.thread),
-        "blockIdx": Indices("blockIdx", lambda: context.block),
-        "blockDim": Indices("blockDim", lambda: context.block_dim),
-        "gridDim": Indices("gridDim", lambda: context.grid_dim),
+        "threadIdx": Indices(lambda: context.thread),
+        "blockIdx": Indices(lambda: context.block),
+        "blockDim": Indices(lambda: context.block_dim),
+        "gridDim": Indices(lambda: context.grid_dim),
         "grid": grid,
         "gridsize": gridsize,
         "unroll": iter,
