@@ -2,12 +2,14 @@
 
 import linecache
 import math
+import os
 import struct
 from itertools import count
 from typing import Any
 
 import gpu
 import numpy as np
+import pytest
 from oracle import Num
 
 _numbers = count()
@@ -86,6 +88,10 @@ def run(
         compare(arrays_of(args), arrays_of(before), ulps, of)
 
 
+# For sizes that say nothing new of the reference.
+large = pytest.mark.skipif(
+    os.environ.get("GPUJIT_DEVICE") == "python", reason="takes long on the python device"
+)
 comparing = True  # False in a test that the python device's limits fail
 REFERENCE_THREADS = 1024  # more would take long
 
