@@ -110,3 +110,10 @@ def same(got: Any, expected: Any) -> bool:
     if got != got and expected != expected:
         return True
     return bool(got == expected) and bool(np.signbit(got) == np.signbit(expected))
+
+
+def is_one_instruction(name: str, dtype: str) -> bool:
+    """Whether a GPU has it as one; else threads that meet at one element take turns."""
+    if dtype in ("int32", "int64", "uint32", "uint64"):
+        return name not in ("inc", "dec") or dtype == "uint32"
+    return dtype in ("float32", "float64") and name in ("add", "sub", "exch")
