@@ -1,5 +1,9 @@
 """Barriers of a block: results that no order of threads gives by chance, and every wrong use."""
 
+import inspect
+import subprocess
+import sys
+
 import gpu
 import numpy as np
 import pytest
@@ -321,3 +325,190 @@ def test_syncwarp_of_parts():
     kernel[1, 32](x)
     gpu.synchronize()
     assert np.array_equal(x, np.concatenate([low, high]))
+
+
+# --- Wrong use ------------------------------------------------------------------------------------
+
+on_cpu = pytest.mark.skipif(gpu.device().kind != "cpu", reason="found by the CPU device")
+
+
+def line_of(kernel, text: str) -> int:
+    lines, first = inspect.getsourcelines(kernel.py_func)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+@on_cpu
+def test_barrier_that_never_fills():
+    @gpu.jit
+    def kernel(x):
+        i = gpu.threadIdx.x
+        if i < 10:
+            return
+        if i == 40:
+            gpu.syncwarp()
+        gpu.syncthreads()
+        x[i] = 1
+
+    @gpu.jit
+    def warps(x):
+        if gpu.threadIdx.x == 33:
+            gpu.syncwarp(1 << 1 | 1 << 2)
+        else:
+            gpu.syncthreads()
+
+    with pytest.raises(gpu.KernelError, match="cannot go on") as error:
+        kernel[2, 64](np.zeros(64))
+        gpu.synchronize()
+    text = str(error.value)
+    assert "of 64 threads" in text and "10 have ended" in text
+    assert f"53 wait in gpu.syncthreads() at line {line_of(kernel, 'syncthreads')}" in text
+    assert f"1 waits in gpu.syncwarp() at line {line_of(kernel, 'syncwarp')}" in text
+    with pytest.raises(gpu.KernelError, match="1 waits in gpu.syncwarp.* 63 wait"):
+        warps[1, 64](np.zeros(1))
+        gpu.synchronize()
+
+
+@on_cpu
+def test_kinds_of_barriers():
+    @gpu.jit
+    def kernel(x):
+        if gpu.threadIdx.x % 2:
+            gpu.syncthreads()
+        else:
+            x[0] = gpu.syncthreads_count(True)
+
+    with pytest.raises(gpu.KernelError, match="different barriers") as error:
+        kernel[1, 64](np.zeros(1))
+        gpu.synchronize()
+    for name in ("gpu.syncthreads()", "gpu.syncthreads_count("):
+        line = line_of(kernel, name)
+        assert f"{name.rstrip('(').removesuffix('()')}() at line {line}" in str(error.value)
+
+
+@on_cpu
+def test_lane_outside_its_mask():
+    @gpu.jit
+    def kernel(x):
+        gpu.syncwarp(0xFFFF)
+
+    with pytest.raises(gpu.KernelError, match="of lane 16 of warp 0 .* 0x0000ffff"):
+        kernel[1, 32](np.zeros(1))
+        gpu.synchronize()
+
+
+@on_cpu
+def test_too_many_blocks_wait():
+    """A grid barrier of more blocks than memory holds says so and does not hang."""
+
+    @gpu.jit
+    def kernel(arrived, x):
+        i = gpu.threadIdx.x
+        for k in range(x.shape[0]):
+            gpu.syncthreads()
+            x[k, i] += 1
+        if i == 0:
+            gpu.atomic.add(arrived, 0, 1)
+            while arrived[0] < gpu.gridDim.x:
+                pass
+        gpu.syncthreads()
+
+    x = np.zeros((2, 1024), np.int32)
+    with pytest.raises(MemoryError, match="blocks of 'kernel|blocks of .*kernel"):
+        kernel[30000, 1024](np.zeros(1, np.int32), x)
+        gpu.synchronize()
+
+
+@on_cpu
+def test_recursion_that_waits():
+    """Its code is NYI_WAITING_CALL."""
+
+    def down(n):
+        gpu.syncthreads()
+        if n > 0:
+            down(n - 1)
+
+    @gpu.jit
+    def kernel(n):
+        down(n)
+
+    with pytest.raises(gpu.UnsupportedError, match="'.*down' waits .* calls itself") as error:
+        kernel[1, 32](3)
+    assert "write a loop" in str(error.value)
+    assert "bar.sync" in kernel.ptx("int", arch="sm_80")
+
+
+def test_wrong_arguments():
+    @gpu.jit
+    def given():
+        gpu.syncthreads(1)
+
+    @gpu.jit
+    def missing():
+        gpu.syncthreads_count()
+
+    @gpu.jit
+    def tuples():
+        gpu.syncthreads_and((1, 2))
+
+    @gpu.jit
+    def floats(x):
+        gpu.syncwarp(x)
+
+    with pytest.raises(TypeError, match=r"gpu.syncthreads takes 0 arguments, 1 given"):
+        given[1, 1]()
+    with pytest.raises(TypeError, match=r"gpu.syncthreads_count takes 1 argument, 0 given"):
+        missing[1, 1]()
+    with pytest.raises(TypeError, match=r"argument 1 of gpu.syncthreads_and"):
+        tuples[1, 1]()
+    with pytest.raises(TypeError, match=r"argument 1 of gpu.syncwarp"):
+        floats[1, 1](1.5)
+
+
+# --- Interrupts -----------------------------------------------------------------------------------
+
+INTERRUPTED = """
+import gpu, numpy as np, threading, os, signal
+@gpu.jit
+def barriers(x):
+    while x[0] == 0:
+        gpu.syncthreads()
+@gpu.jit
+def endless_barriers(x):
+    while True:
+        gpu.syncthreads()
+@gpu.jit
+def spins(x):
+    while x[0] == 0:
+        pass
+@gpu.jit
+def locked(x):
+    while gpu.atomic.cas(x, 0, 1, 1) != 1:
+        pass
+@gpu.jit
+def half(x):
+    if gpu.threadIdx.x == 0:
+        while x[0] == 0:
+            pass
+    gpu.syncthreads()
+@gpu.jit
+def rounds(x):
+    for _ in range(10**12):
+        gpu.syncthreads()
+for kernel in (barriers, endless_barriers, spins, locked, half, rounds):
+    kernel[3, 100](gpu.zeros(1, "int32"))
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        gpu.synchronize()
+    except KeyboardInterrupt:
+        print(kernel.__name__)
+gpu.synchronize()
+"""
+
+
+@on_cpu
+def test_ctrl_c():
+    result = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120
+    )
+    names = ["barriers", "endless_barriers", "spins", "locked", "half", "rounds"]
+    assert (result.returncode, result.stdout.split()) == (0, names), result.stderr
