@@ -1,6 +1,7 @@
 """Barriers of a block: results that no order of threads gives by chance, and every wrong use."""
 
 import inspect
+import os
 import subprocess
 import sys
 
@@ -123,6 +124,9 @@ def test_device_functions_and_nested_loops(level):
     assert np.array_equal(x, expected)
 
 
+@pytest.mark.skipif(
+    "CUDA_INJECTION64_PATH" in os.environ, reason="compute-sanitizer takes this to be a fault"
+)
 def test_every_call_site_counts():
     """Halves of a block that wait in different lines pass together, as on hardware."""
 
@@ -238,7 +242,7 @@ def test_raised_threads_count_as_arrived():
 
 
 def test_faults_between_barriers():
-    @gpu.jit
+    @gpu.jit(check=True)
     def kernel(x, k):
         i = gpu.threadIdx.x
         for j in range(10):

@@ -402,7 +402,7 @@ def test_a_million_lines_and_the_buffer_is_full(size: int, tmp_path: Any) -> Non
     script = tmp_path / "many.py"
     script.write_text(LOST)
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=True,
+        [sys.executable, "-Wignore", str(script)], capture_output=True, text=True, timeout=300, check=True,
         env={**os.environ, "GPUJIT_PRINT_BYTES": str(size)},
     )  # fmt: skip
     *lines, last = done.stdout.splitlines()
@@ -422,7 +422,7 @@ def test_a_large_buffer_takes_a_million_lines(tmp_path: Any) -> None:
     script.write_text(LOST.replace("(warning,) = caught", "warning = caught[0] if caught else None")
                           .replace("print(warning.category", "warning and print(warning.category"))  # fmt: skip
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, timeout=300, check=True,
+        [sys.executable, "-Wignore", str(script)], capture_output=True, text=True, timeout=300, check=True,
         env={**os.environ, "GPUJIT_PRINT_BYTES": "32000000"},
     )  # fmt: skip
     numbers = sorted(int(line.removeprefix("line ")) for line in done.stdout.splitlines())
@@ -441,7 +441,7 @@ main[1, 1](3)
 def test_end_of_the_program(tmp_path: Any) -> None:
     script = tmp_path / "ending.py"
     script.write_text(ENDING)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-Wignore", str(script)], capture_output=True, text=True,
                           timeout=120, check=True)  # fmt: skip
     assert done.stdout == "at the end 3\n" and not done.stderr
 
@@ -467,6 +467,6 @@ gpu.synchronize()
 def test_a_child_does_not_print_what_is_its_parents(tmp_path: Any) -> None:
     script = tmp_path / "forked.py"
     script.write_text(FORKED)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-Wignore", str(script)], capture_output=True, text=True,
                           timeout=120, check=True)  # fmt: skip
     assert done.stdout == "of 0\nof 1\n"
