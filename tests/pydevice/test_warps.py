@@ -40,6 +40,56 @@ def test_shuffles():
     assert got[6] == [100, *range(100, 131)]
 
 
+def test_shuffles_in_groups():
+    def kernel(out):
+        lane = gpu.laneid
+        out[0, lane] = gpu.shfl_sync(ALL, lane, 9, 8)
+        out[1, lane] = gpu.shfl_up_sync(ALL, lane, 3, width=4)
+        out[2, lane] = gpu.shfl_down_sync(ALL, lane, 1, 2)
+        out[3, lane] = gpu.shfl_xor_sync(ALL, lane, 5, width=16)
+        out[4, lane] = gpu.shfl_xor_sync(ALL, lane, 24, 16)
+
+    got = lanes(kernel, 32, 5)
+    assert got[0] == [1] * 8 + [9] * 8 + [17] * 8 + [25] * 8
+    assert got[1] == [i - 3 if i % 4 == 3 else i for i in range(32)]
+    assert got[2] == [i | 1 for i in range(32)]
+    assert got[3] == [i ^ 5 for i in range(32)]
+    assert got[4] == [*range(16), *[i ^ 24 for i in range(16, 32)]]  # earlier groups are seen
+
+
+def test_tuples_move():
+    def kernel(out):
+        lane = gpu.laneid
+        a, (b, c) = gpu.shfl_down_sync(ALL, (lane, (lane / 2, lane > 30)), 1)
+        out[lane] = a * 100 + b * 2 + c
+
+    out = ints(32)
+    run(kernel, 1, 32, (out,))
+    assert out.tolist() == [101 * i + (i == 31) for i in [*range(1, 32), 31]]
+
+
+def test_reductions_of_floats():
+    def kernel(x, out):
+        lane = gpu.laneid
+        out[0, lane] = gpu.reduce_add_sync(ALL, x[lane])
+        out[1, lane] = gpu.reduce_min_sync(ALL, x[lane])
+        out[2, lane] = gpu.reduce_max_sync(ALL, x[lane] * 0 if lane else x[lane] / 0)
+        if lane < 3:
+            out[3, lane] = gpu.reduce_add_sync(7, x[lane])
+        out[4, lane] = gpu.reduce_add_sync(ALL, lane > 7)
+
+    x = np.ones(32, np.float16)
+    x[:3] = 2048, 1, 1
+    x[16] = 1
+    out = np.zeros((5, 32))
+    run(kernel, 1, 32, (x, out))
+    # halves: 2048 + 1 is 2048; then 2 + 4 + 8 + 16 are added
+    assert set(out[0]) == {2078.0} and set(out[1]) == {1.0}
+    assert set(out[2]) == {np.inf}
+    assert out[3, :3].tolist() == [2048.0] * 3
+    assert set(out[4]) == {24}
+
+
 def test_shuffles_keep_types():
     def kernel(out):
         lane = gpu.laneid

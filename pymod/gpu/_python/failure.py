@@ -116,7 +116,7 @@ def describe(
         error.add_note(f"in kernel '{kernel}':{place}")
     code = inner.tb_frame.f_code if inner else None
     values: dict[str, Any] = {
-        "code": "RAISED" if program else None,
+        "code": None if isinstance(error, _gpujit.Error) and not program else "RAISED",
         "filename": code.co_filename if code else None,
         "lineno": inner.tb_lineno if inner else None,
         "offset": columns(inner)[0] if inner else None,

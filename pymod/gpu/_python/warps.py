@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+
 from gpu._python import operations
 from gpu._python.arrays import integer_of
 from gpu._python.barriers import answer_all
@@ -21,7 +24,10 @@ MASK = TYPES["uint32"]
 
 def mask_of(mask: Any, name: str, thread: Thread) -> int:
     """The lanes that are meant; the thread's own is among them."""
-    lanes = integer_of(mask, f"argument 1 of {name}") & ALL_LANES
+    if number(mask, name).kind != 1:
+        kind = number(mask, name).name
+        raise operations.error("TypingError", f"argument 1 of {name} cannot be {kind}")
+    lanes = integer_of(mask) & ALL_LANES
     if not lanes >> thread.lane & 1:
         message = (f"{name}() of lane {thread.lane} of warp {thread.number // WARP} names others "
                    f"only: its mask is 0x{lanes:08x}")  # fmt: skip
@@ -42,30 +48,41 @@ def syncwarp(mask: Any = ALL_LANES) -> None:
 
 # --- Shuffles -------------------------------------------------------------------------------------
 
-# The lane whose value a lane gets, by PTX's rules for whole warps: five bits of the operand count.
-SOURCES: dict[str, Callable[[int, int], int]] = {
-    "shfl_sync": lambda lane, b: b,
-    "shfl_up_sync": lambda lane, b: lane - b if lane >= b else lane,
-    "shfl_down_sync": lambda lane, b: lane + b if lane + b < WARP else lane,
-    "shfl_xor_sync": lambda lane, b: lane ^ b,
+# The lane whose value a lane gets, by PTX's rules; five bits of the operand count. `first` is the
+# first lane of the group of `width`. Beyond the group it is the lane's own value.
+SOURCES: dict[str, Callable[[int, int, int, int], int]] = {
+    "shfl_sync": lambda lane, b, first, width: first + b % width,
+    "shfl_up_sync": lambda lane, b, first, width: lane - b if lane - b >= first else lane,
+    "shfl_down_sync": lambda lane, b, first, width: lane + b if lane + b < first + width else lane,
+    "shfl_xor_sync": lambda lane, b, first, width: lane ^ b if lane ^ b < first + width else lane,
 }
 
 
-def shuffle(name: str) -> Callable[..., Scalar]:
+def movable(x: Any, path: str) -> Any:
+    """A number, or a tuple of what can be moved."""
+    if not isinstance(x, tuple):
+        return number(x, path)
+    made = [movable(e, path) for e in x]
+    return type(x)._make(made) if hasattr(x, "_make") else tuple(made)
+
+
+def shuffle(name: str) -> Callable[..., Any]:
     """Of a lane that does not come, a thread gets its own value."""
     source, path = SOURCES[name], f"gpu.{name}"
 
     def answer(brought: dict) -> dict:
-        values = {thread.lane: value for thread, (value, _) in brought.items()}
+        values = {thread.lane: value for thread, (value, _, _) in brought.items()}
         return {
-            thread: values.get(source(thread.lane, b), value)
-            for thread, (value, b) in brought.items()
+            thread: values.get(source(thread.lane, b, thread.lane // n * n, n), value)
+            for thread, (value, b, n) in brought.items()
         }
 
-    def call(*args: Any) -> Scalar:
-        operations.check_count(path, args, 3)
-        b = integer_of(args[2], f"argument 3 of {path}") % WARP
-        return meet(path, args[0], (number(args[1], path), b), answer)
+    def call(mask: Any, value: Any, operand: Any, width: Any = WARP) -> Any:
+        b = integer_of(operand, f"argument 3 of {path}") % WARP
+        n = integer_of(width, f"argument 4 of {path}")
+        if n not in (1, 2, 4, 8, 16, 32):
+            raise operations.error("TypingError", f"argument 4 of {path} cannot be {n}")
+        return meet(path, mask, (movable(value, path), b, n), answer)
 
     return call
 
@@ -134,30 +151,55 @@ def match(name: str, answer: Callable[[dict], dict]) -> Callable[..., Any]:
 
 # --- Reductions -----------------------------------------------------------------------------------
 
-REDUCTIONS: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "min": min,
-    "max": max,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-}
+
+def added(a: Scalar, b: Scalar) -> Scalar:
+    return operations.binary("+", a, b, sys._getframe())
+
+
+def extreme(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
+    """The first if it compares so, or is NaN; else the second, as np.minimum has it."""
+    compare = operations.COMPARES[symbol]
+
+    def call(a: Scalar, b: Scalar) -> Scalar:
+        return a if compare(a.value, b.value) or a.value != a.value else b
+
+    return call
+
+
+def of_bits(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
+    return lambda a, b: operations.binary(symbol, a, b, sys._getframe())
+
+
+REDUCTIONS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "add": added, "min": extreme("<"), "max": extreme(">"),
+    "and": of_bits("&"), "or": of_bits("|"), "xor": of_bits("^"),
+}  # fmt: skip
+
+
+def reduced(combine: Callable[[Scalar, Scalar], Scalar], values: list[Scalar]) -> Scalar:
+    """Of a whole warp in halves that meet each other, of fewer lanes one after the other."""
+    if len(values) == WARP:
+        step = WARP // 2
+        while step:
+            values = [combine(values[i], values[i + step]) for i in range(step)]
+            step //= 2
+        return values[0]
+    return functools.reduce(combine, values)
 
 
 def reduction(name: str) -> Callable[..., Scalar]:
     path, combine = f"gpu.reduce_{name}_sync", REDUCTIONS[name]
 
     def answer(values: list[Scalar]) -> Scalar:
-        cls = operations.join(Int if values[0].kind == 0 else type(values[0]), *map(type, values))
-        result, *others = [cls.of(x).value for x in values]
-        for x in others:
-            result = combine(result, x)
-        return cls(cls.wrap(result))
+        cls = operations.join(*map(type, values))
+        if cls.kind == 0 and name == "add":
+            cls = Int
+        return cls.of(reduced(combine, [cls.of(x) for x in values]))
 
     def call(*args: Any) -> Scalar:
         operations.check_count(path, args, 2)
         x = number(args[1], path)
-        if x.kind == 2:
+        if x.kind == 2 and name in ("and", "or", "xor"):
             raise operations.error("TypingError", f"argument 2 of {path} cannot be {x.name}")
         return meet(path, args[0], x, answer_all(answer))
 
