@@ -143,17 +143,16 @@ core_optimise(const struct cg_request *request, struct ir_module *core, struct s
     return true;
 }
 
-/* Loops that wait, effects; on the host, whose threads wait in the kernel alone, the functions that wait inlined. */
+/* Loops that wait, effects; what must be inlined: on the host, whose threads wait in the kernel alone,
+ * also the functions that wait. */
 static bool
 core_settle_waits(const struct cg_request *request, struct ir_module *core, struct sp_diag *diag)
 {
     ir_opt_spin(core, !request->arch.sm);
     ir_fill_effects(core);
-    if (request->arch.sm || !core->funcs.data[0]->may_wait)
-        return true;
-    if (!ir_inline_waits(core, diag) || !core_verify(request, core, "inlining what waits", diag))
+    if (!ir_inline_must(core, !request->arch.sm, diag) ||
+        !core_verify(request, core, "inlining what must be", diag))
         return false;
-    ir_opt_dce(core);
     ir_fill_effects(core);
     return true;
 }

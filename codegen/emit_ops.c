@@ -186,14 +186,18 @@ ops_bitcast(struct cg_emit *e, LLVMValueRef a, ir_type from, ir_type to)
     return LLVMBuildBitCast(e->builder, a, type, "");
 }
 
+/* What nobody has stored in the thread's own memory has no value for LLVM, which then does as it likes
+ * wherever it is used; frozen it is some number. */
 static LLVMValueRef
-ops_load(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef address)
+ops_load(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValueRef address)
 {
     bool truth = insn->type == IR_T_I1;
     LLVMTypeRef type = e->types[truth ? IR_T_I8 : insn->type];
     LLVMValueRef value = LLVMBuildLoad2(e->builder, type, address, "");
     LLVMSetAlignment(value, 1u << (insn->imm & ~IR_VOLATILE));
     LLVMSetVolatile(value, insn->imm & IR_VOLATILE);
+    if (from == IR_T_PTR_LOCAL)
+        value = LLVMBuildFreeze(e->builder, value, "");
     if (truth)
         value = LLVMBuildICmp(e->builder, LLVMIntNE, value, LLVMConstNull(type), "");
     return value;
@@ -501,7 +505,7 @@ ops_simple(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValu
     case IR_BITCAST: return ops_bitcast(e, a[0], from, insn->type);
     case IR_SELECT: return LLVMBuildSelect(b, a[0], a[1], a[2], "");
     case IR_PTRADD: return LLVMBuildGEP2(b, e->types[IR_T_I8], a[0], &a[1], 1, "");
-    case IR_LOAD: return ops_load(e, insn, a[0]);
+    case IR_LOAD: return ops_load(e, insn, from, a[0]);
     case IR_ATOMIC:
     case IR_CAS: return cg_emit_atomic(e, insn, from, a);
     case IR_STATIC: return ops_static(e, insn);

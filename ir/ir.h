@@ -609,9 +609,9 @@ SP_MUST_CHECK bool ir_lower(struct ir_ctx *ctx, const struct ir_typed *typed,
 
 /* Passes over CORE; each returns whether it changed anything. */
 bool ir_opt_inline(struct ir_module *module);   /* small or once-called functions into callers */
-/* Every function that waits for other threads into the kernel; effects are filled before, and have
- * to be filled anew. Fails for those that cannot be. */
-SP_MUST_CHECK bool ir_inline_waits(struct ir_module *module, struct sp_diag *diag);
+/* Functions that cannot be called: whose local arrays outlive them, and (`waits`) those that wait for
+ * other threads. Effects are filled before, and have to be filled anew. Fails for those that cannot be. */
+SP_MUST_CHECK bool ir_inline_must(struct ir_module *module, bool waits, struct sp_diag *diag);
 bool ir_opt_simplify(struct ir_module *module); /* folding, identities, trivial phis, dead branches */
 bool ir_opt_cse(struct ir_module *module);      /* common pure subexpressions over dominators */
 /* Loops that wait for memory: their loads become volatile, and they yield if the target wants it. */

@@ -18,22 +18,23 @@
  *
  *     callf @1 in @1                 =>     stays: recursion
  *
- * ir_inline_waits is the same for the host, whose threads wait in the kernel alone: it inlines every
- * function that waits for other threads, and no other. */
+ * ir_inline_must is the same for functions that have to be inlined, and no other: whose local arrays
+ * outlive them (a slot's address is among their results, or in a variable that they share), and on the
+ * host, whose threads wait in the kernel alone, those that wait for other threads. */
 #include "ir/pass.h"
 
 #include <assert.h>
 #include <string.h>
 
-#define INLINE_SMALL 40         /* instructions of a callee that is always worth its copy */
-#define INLINE_CALLER_MAX 2000  /* no inlining makes a function larger than this */
-#define INLINE_WAITS_MAX 100000 /* but what waits is inlined up to here */
+#define INLINE_SMALL 40        /* instructions of a callee that is always worth its copy */
+#define INLINE_CALLER_MAX 2000 /* no inlining makes a function larger than this */
+#define INLINE_MUST_MAX 100000 /* but what must be inlined is up to here */
 
 struct inl {
     struct ir_module *module;
     struct sp_arena *arena;
     uint32_t *n_insns, *n_calls; /* by function */
-    bool waits;                  /* only functions that wait for other threads, and those always */
+    bool *must;                  /* by function, or NULL: only these, and those always */
     bool *recursive;
     uint32_t *order; /* callees first */
     uint32_t n_order;
@@ -122,9 +123,9 @@ inline_wanted(const struct inl *in, uint32_t caller, uint32_t callee, uint32_t g
 {
     if (in->recursive[callee] || callee == caller)
         return false;
-    if (in->waits)
-        return in->module->funcs.data[callee]->may_wait &&
-               in->n_insns[caller] + grown + in->n_insns[callee] <= INLINE_WAITS_MAX;
+    if (in->must)
+        return in->must[callee] &&
+               in->n_insns[caller] + grown + in->n_insns[callee] <= INLINE_MUST_MAX;
     if (in->n_insns[callee] > INLINE_SMALL && in->n_calls[callee] != 1)
         return false;
     return in->n_insns[caller] + grown + in->n_insns[callee] <= INLINE_CALLER_MAX;
@@ -413,35 +414,70 @@ ir_opt_inline(struct ir_module *module)
     return changed;
 }
 
-/* ---- Functions that wait ---- */
+/* ---- Functions that must be inlined ---- */
 
-/* The first call in the kernel of a function that waits. */
+/* Whether a local array may be used when the function that made it has returned: it is among the
+ * results, or in a variable that functions share. Whose array it is does not matter. */
 static bool
-waits_check(const struct inl *in, struct sp_diag *diag)
+must_outlives(const struct ir_func *func)
 {
-    const struct ir_func *kernel = in->module->funcs.data[0];
-    for (ir_ref ref = 1; ref < kernel->insns.len; ref++) {
-        const struct ir_insn *insn = ir_insn(kernel, ref);
-        if (insn->op != IR_CALLF || !in->module->funcs.data[insn->imm]->may_wait)
+    bool keeps = false;
+    for (uint32_t i = 0; i < func->n_results; i++)
+        if (func->results[i] == IR_T_PTR_LOCAL)
+            return true;
+    for (uint32_t b = 0; b < func->blocks.len; b++)
+        for (uint32_t i = 0; i < func->blocks.data[b].insns.len; i++) {
+            ir_ref ref = func->blocks.data[b].insns.data[i];
+            const struct ir_insn *insn = ir_insn(func, ref);
+            keeps |=
+                insn->op == IR_STORE && ir_insn(func, ir_arg(func, ref, 1))->type == IR_T_PTR_LOCAL;
+        }
+    return keeps;
+}
+
+/* The first call that is left of such a function. */
+static bool
+must_check(const struct inl *in, const struct ir_func *func, struct sp_diag *diag)
+{
+    for (ir_ref ref = 1; ref < func->insns.len; ref++) {
+        const struct ir_insn *insn = ir_insn(func, ref);
+        if (insn->op != IR_CALLF || !in->must[insn->imm])
             continue;
-        struct sp_src where = ir_insn_src(kernel, ref);
+        const struct ir_func *callee = in->module->funcs.data[insn->imm];
+        struct sp_src where = ir_insn_src(func, ref);
         bool recursive = in->recursive[insn->imm];
-        sp_diag_set(diag, SP_E_NYI_WAITING_CALL, &where, in->module->funcs.data[insn->imm]->name,
-                    recursive ? "calls itself" : "makes the kernel too large");
-        return sp_diag_hint(diag, recursive ? "write a loop instead of the recursion"
-                                            : "call it in fewer places, from a loop");
+        const char *why = recursive ? "calls itself" : "makes the kernel too large";
+        if (callee->may_wait)
+            sp_diag_set(diag, SP_E_NYI_WAITING_CALL, &where, callee->name, why);
+        else
+            sp_diag_set(diag, SP_E_NYI_LOCAL_RESULT, &where, callee->name, why);
+        return sp_diag_hint(diag, !recursive ? "call it in fewer places, from a loop"
+                                  : callee->may_wait
+                                      ? "write a loop instead of the recursion"
+                                      : "make the array where it is used and pass it to the "
+                                        "function");
     }
     return true;
 }
 
 bool
-ir_inline_waits(struct ir_module *module, struct sp_diag *diag)
+ir_inline_must(struct ir_module *module, bool waits, struct sp_diag *diag)
 {
     struct sp_arena arena;
+    bool any = false, ok = true;
     sp_arena_init(&arena);
-    struct inl in = {.module = module, .arena = &arena, .waits = true};
-    inline_module(&in);
-    bool ok = waits_check(&in, diag);
+    struct inl in = {.module = module, .arena = &arena};
+    in.must = SP_NEW_N(&arena, bool, module->funcs.len);
+    for (uint32_t f = 1; f < module->funcs.len; f++) {
+        const struct ir_func *func = module->funcs.data[f];
+        any |= in.must[f] = (waits && func->may_wait) || must_outlives(func);
+    }
+    if (any)
+        inline_module(&in);
+    for (uint32_t f = 0; any && ok && f < module->funcs.len; f++)
+        ok = must_check(&in, module->funcs.data[f], diag);
     sp_arena_finish(&arena);
+    if (any && ok)
+        ir_opt_dce(module);
     return ok;
 }

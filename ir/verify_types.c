@@ -368,7 +368,8 @@ ir_verify_types(const struct ir_verify *v, ir_ref ref)
     if (result == IR_RESULT_NONE) {
         if (type && type != IR_T_VOID)
             return ir_verify_fail(v, ref, "a type without a value");
-    } else if (!ir_op_may_be_void((enum ir_op)insn->op) && (type <= IR_T_VOID || type >= IR_N_FIXED_TYPES)) {
+    } else if (!ir_op_may_be_void((enum ir_op)insn->op) &&
+               (type <= IR_T_VOID || type >= IR_N_FIXED_TYPES)) {
         return ir_verify_fail(v, ref, "no machine type");
     }
     if (result == IR_RESULT_I1 && type != IR_T_I1)
