@@ -2,7 +2,8 @@
 # RUN: %gpujit ptx %s:quiet "int, float32[:]" --arch sm_80 | FileCheck %s --check-prefix=QUIET
 # RUN: %gpujit ptx %s:loud "int, float32[:]" --arch sm_80 | FileCheck %s --check-prefix=LOUD
 # RUN: %gpujit ir %s:loud "int, float32[:]" --stage core | FileCheck %s --check-prefix=CORE
-# RUN: %gpujit ir %s:far "int" --stage core | FileCheck %s --check-prefix=FAR
+# RUN: %gpujit ir %s:loud "int, float32[:]" --stage opt | FileCheck %s --check-prefix=OPT
+# RUN: %gpujit ir %s:far "int" --stage opt | FileCheck %s --check-prefix=FAR
 # RUN: %gpujit ptx %s:far "int" --arch sm_80 | FileCheck %s --check-prefix=FARPTX
 import gpu
 
@@ -53,13 +54,14 @@ def far(n):
 # LOUD: st.release.sys.global.b64
 
 # CORE: site 0 NOT_PRINTED "J(S(s1:x)s2:, S(vint;)s2:, S(F(vfloat32;s3:.2f))s2:, S(n)s1:\x0a)" 2
-# CORE: kernel may_print
 # CORE: print site(0) %{{[0-9]+}}, %{{[0-9]+}}
+
+# OPT: func @0 "loud" {{.*}} kernel may_print (
 
 # FAR-DAG: NOT_PRINTED "J(S(t(vint;vint;vint;))s1:\x0a)" 3
 # FAR-DAG: NOT_PRINTED "LJ(S(vint;)s0:)" 1
-# FAR: func @0 {{.*}} kernel may_raise may_print
-# FAR: func @1 {{.*}} may_raise may_print
+# FAR: func @0 {{.*}} kernel{{.*}} may_print
+# FAR: func @1 {{.*}} may_print
 
 # FARPTX-DAG: call.uni gpujit_print_3,
 # FARPTX-DAG: call.uni gpujit_print_1,

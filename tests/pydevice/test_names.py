@@ -18,7 +18,13 @@ TABLE = Path(__file__).parents[2] / "ir/intrin.def"
 PATHS = re.findall(
     r'^IR_(?:(?:INTRIN|OPERATOR)\(\w+, |ALIAS\(|NUMBER\()"([\w.]+)"', TABLE.read_text(), re.M
 )
-PYTHONS_OWN = {"builtins.slice", "builtins.zip", "builtins.reversed", "builtins.tuple"}
+PYTHONS_OWN = {
+    "builtins.print",
+    "builtins.slice",
+    "builtins.zip",
+    "builtins.reversed",
+    "builtins.tuple",
+}
 
 
 def of_path(path: str):
