@@ -265,8 +265,16 @@ def compute(x):
         i += 1
 
 
+@pytest.fixture
+def sigint():
+    """A shell's background ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("kernel", [spin, compute])
-def test_ctrl_c(kernel):
+def test_ctrl_c(kernel, sigint):
     n = threading.active_count()
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()

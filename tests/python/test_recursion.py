@@ -77,7 +77,8 @@ def test_only_recursive_functions_look():
 
 
 ENDLESS = """
-import gpu, numpy as np
+import gpu, signal, numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 def fibonacci(n, x):
     return n if n < 2 else fibonacci(n - 1, x) + fibonacci(n - 2, x) + x[0]
 @gpu.jit
