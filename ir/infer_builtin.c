@@ -115,6 +115,28 @@ builtin_tuples(const struct intrin_call *call, uint32_t *n)
     return count && (spread || *n > 1) ? types : NULL;
 }
 
+/* min and max of constant ints, as sizes are; 0: one is none. */
+static ir_const
+builtin_fold_minmax(struct intrin_call *call, uint32_t n)
+{
+    const struct ir_module *module = call->in->module;
+    const struct ir_const_info *tuple =
+        n == 1 && call->args[0].constant ? ir_const_info(module, call->args[0].constant) : NULL;
+    if (n == 1 && (!tuple || tuple->kind != IR_C_TUPLE))
+        return 0;
+    ir_const best = 0;
+    for (uint32_t i = 0; i < (tuple ? tuple->len : n); i++) {
+        ir_const c = tuple ? tuple->elems[i] : call->args[i].constant;
+        if (!c || ir_const_info(module, c)->kind != IR_C_INT)
+            return 0;
+        int64_t value = ir_const_info(module, c)->i;
+        int64_t old = best ? ir_const_info(module, best)->i : value;
+        bool wins = call->id == IR_INTRIN_MIN ? value < old : value > old;
+        best = !best || wins ? c : best;
+    }
+    return best;
+}
+
 /* min and max of two or more numbers or tuples, or of one iterable of them. */
 static bool
 builtin_minmax(struct intrin_call *call, struct ir_cell *out)
@@ -152,6 +174,8 @@ builtin_minmax(struct intrin_call *call, struct ir_cell *out)
     if (type == IR_T_MIXED)
         return infer_fail_mixed_args(call);
     *out = infer_typed(type);
+    if (type == IR_T_INT && fallback == UINT32_MAX)
+        out->constant = builtin_fold_minmax(call, n);
     return true;
 }
 

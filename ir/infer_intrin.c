@@ -4,6 +4,7 @@
  * exist only where the function in Python has them. */
 #include "ir/infer_t.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *
@@ -106,12 +107,30 @@ intrin_ldexp(struct intrin_call *call, struct ir_cell *out)
     return true;
 }
 
+/* floor, ceil and trunc of constants, which sizes are made of: math.ceil(N / 32); 0: at run time. */
+static ir_const
+intrin_fold_round(struct intrin_call *call)
+{
+    struct ir_module *module = call->in->module;
+    const struct ir_const_info *x = ir_const_info(module, call->args[0].constant);
+    if (x->kind == IR_C_INT)
+        return call->args[0].constant;
+    if (x->kind != IR_C_FLOAT || module->single || call->row->rule != IR_RULE_ROUND)
+        return 0;
+    double value = call->id == IR_INTRIN_FLOOR  ? floor(x->f)
+                   : call->id == IR_INTRIN_CEIL ? ceil(x->f)
+                                                : trunc(x->f);
+    return infer_fold_cast(module, ir_const_float(module, value), IR_T_INT);
+}
+
 static bool
 intrin_round(struct intrin_call *call, struct ir_cell *out)
 {
     if (!intrin_numbers(call))
         return false;
     *out = infer_typed(ir_func_type(IR_NUM_ROUND, call->args[0].type));
+    if (call->args[0].constant && out->type == IR_T_INT)
+        out->constant = intrin_fold_round(call);
     return true;
 }
 

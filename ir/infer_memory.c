@@ -60,6 +60,23 @@ memory_not_constant(struct intrin_call *call)
                      "kernel[grid, block, stream, shared_bytes]");
 }
 
+/* The constant that `ref` is, also behind a cast, which makes typed numbers of run time otherwise. */
+static ir_const
+memory_constant(struct infer *in, const struct ir_instance *instance, ir_ref ref,
+                struct ir_cell cell)
+{
+    if (cell.constant || !ref || ir_insn(instance->func, ref)->op != IR_CALL ||
+        ir_insn(instance->func, ref)->n_args != 2)
+        return cell.constant;
+    const struct ir_const_info *callee = infer_object(in, infer_operand(instance, ref, 0).type);
+    struct ir_cell from = infer_operand(instance, ref, 1);
+    if (!callee || callee->kind != IR_C_DTYPE || from.type != IR_T_INT || !from.constant)
+        return 0;
+    unsigned bits = ir_scalar_row(callee->scalar)->bits - !ir_is_unsigned(callee->scalar);
+    int64_t value = ir_const_info(in->module, from.constant)->i;
+    return value >= 0 && (bits >= 63 || value < (int64_t)1 << bits) ? from.constant : 0;
+}
+
 /* The extents of the call: how many, and the constants of those that are known (else 0). */
 struct memory_shape {
     uint32_t rank;
@@ -85,13 +102,13 @@ memory_shape(struct intrin_call *call, bool constant, struct memory_shape *out, 
         struct ir_cell cell = out->is_number ? shape : infer_part(in, call->instance, ref, k);
         if (!memory_is_int(cell))
             return memory_bad_shape(call, cell.type);
-        out->extents[k] = cell.constant;
-        if (cell.constant || !constant)
-            continue;
-        missing = true;
         enum ir_op op = (enum ir_op)ir_insn(call->instance->func, ref)->op;
         bool made = !out->is_number && (op == IR_TUPLE || op == IR_LIST);
         ir_ref from = made ? ir_arg(call->instance->func, ref, k) : ref;
+        out->extents[k] = memory_constant(in, call->instance, from, cell);
+        if (out->extents[k] || !constant)
+            continue;
+        missing = true;
         *wait_out |= infer_demand(in, call->instance, from);
     }
     *wait_out &= !in->reporting;

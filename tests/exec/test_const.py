@@ -3,6 +3,7 @@
 import warnings
 
 import gpu
+import kit
 import numpy as np
 import pytest
 
@@ -57,8 +58,7 @@ def test_as_in_python() -> None:
             MATRIX[n, n], COLUMNS[n, 2], MATRIX[n, 0], 5, MATRIX[:, 1].sum(), 7, COLUMNS[n].max(),
         ]  # fmt: skip
         out[:] = 0
-        everything[1, 1](n, out)
-        gpu.synchronize()
+        kit.run(everything, 1, 1, (n, out))
         assert np.array_equal(out, expected)
 
 
@@ -76,8 +76,7 @@ def test_every_type(dtype: str) -> None:
             out[i] = table[i]
 
     out = np.zeros(len(table), dtype)
-    kernel[1, 1](out)
-    gpu.synchronize()
+    kit.run(kernel, 1, 1, (out,))
     assert out.tobytes() == table.tobytes()
 
 
@@ -95,8 +94,7 @@ def test_any_strides(view: str) -> None:
             out[i] = table[i]
 
     out = np.zeros(shape, "int32")
-    kernel[1, 1](out)
-    gpu.synchronize()
+    kit.run(kernel, 1, 1, (out,))
     assert np.array_equal(out, table)
 
 
@@ -111,8 +109,7 @@ def test_another_array_is_another_kernel() -> None:
     out = np.zeros(1)
     for value in (1.0, 2.0, 2.5):
         table = frozen([value])
-        kernel[1, 1](out)
-        gpu.synchronize()
+        kit.run(kernel, 1, 1, (out,))
         assert out[0] == value
 
 
@@ -131,17 +128,14 @@ def test_later_writes_are_not_seen_and_warned_of_once() -> None:
     out = np.zeros(2)
     # FROZEN_ARRAY
     with pytest.warns(gpu.NumericWarning, match="'table' has now are compiled into") as caught:
-        kernel[1, 1](out)
-        gpu.synchronize()
+        kit.run(kernel, 1, 1, (out,))
     assert [w.category for w in caught].count(gpu.NumericWarning) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error", gpu.NumericWarning)
         table[:] = 50
-        kernel[1, 1](out)
-        gpu.synchronize()
+        kit.run(kernel, 1, 1, (out,), reference=False)
         assert list(out) == [3, 3]
-        meant[1, 1](out)
-        gpu.synchronize()
+        kit.run(meant, 1, 1, (out,))
         assert out[0] == 50
 
 
@@ -156,8 +150,7 @@ def test_more_than_the_constant_cache_holds() -> None:
             out[i] = large[i] + small[0]
 
     out = np.zeros(20_000, "int64")
-    kernel[200, 128](out)
-    gpu.synchronize()
+    kit.run(kernel, 200, 128, (out,))
     assert np.array_equal(out, large + 5)
     ptx = kernel.ptx("int64[::1]", arch="sm_80")
     assert "ld.global.nc" in ptx and "ld.const" not in ptx
@@ -173,7 +166,7 @@ def test_too_large() -> None:
     with pytest.raises(
         gpu.TypingError, match="pass the array to the kernel as an argument"
     ) as caught:
-        kernel[1, 1](np.zeros(1))
+        kit.run(kernel, 1, 1, (np.zeros(1),))
     assert caught.value.code == "HOST_OBJECT"
 
 
@@ -185,5 +178,4 @@ def test_names_in_errors() -> None:
     with pytest.raises(
         IndexError, match=r"index 3 .* axis 1 of array 'MATRIX' with shape \(2, 3\)"
     ):
-        kernel[1, 1](np.zeros(1), 3)
-        gpu.synchronize()
+        kit.run(kernel, 1, 1, (np.zeros(1), 3))
