@@ -471,7 +471,6 @@ infer_run(struct infer *in)
     while (infer_ask_all(in) || infer_expand_all(in) || infer_unroll_all(in) || infer_settle(in) ||
            infer_drop_undefined(in));
     infer_end_mixed(in);
-    infer_lift(in);
     infer_fill_slots(in);
     in->reporting = true;
     infer_settle_last(in);

@@ -112,6 +112,8 @@ report_operands(struct infer *in, struct ir_instance *instance, ir_ref ref)
             return INFER_HINT(in, "give it a value on every path that leads here");
         }
         bool conflict = type == IR_T_CONFLICT || type == IR_T_MIXED;
+        if (type == IR_T_MIXED && insn->op == IR_RET && infer_known(instance->result.type))
+            continue; /* a float joins them in the result */
         if (conflict && ir_insn(func, arg)->op == IR_PHI &&
             !report_conflict(in, instance, ref, arg))
             return false;

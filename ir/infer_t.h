@@ -131,8 +131,6 @@ bool infer_rule_cellset(struct infer *in, struct ir_instance *instance, ir_ref r
 /* Which shared variables are kept in memory: those with content that is known at run time only. */
 void infer_fill_slots(struct infer *in);
 
-/* What goes from one meeting to the next converts once: infer_lift.c */
-void infer_lift(struct infer *in);
 /* Whether a value of this type leads to a variable in memory of this instance. */
 bool infer_reaches_slot(const struct infer *in, ir_type type, uint32_t instance);
 

@@ -142,6 +142,8 @@ lower_insn(struct lower *l, ir_ref py)
     l->at = py;
     if (insn->op == IR_BOUND)
         lower_check_bound(l, py);
+    if (insn->op == IR_BOUND && lower_get(l, ir_arg(l->from, py, 0)).type == IR_T_NONE)
+        return; /* passed on, never read: lower_meet.c */
     if (ir_operation(l->inst, py) == IR_SETITEM) {
         lower_setitem(l, py);
         return;
@@ -239,6 +241,7 @@ lower_func(struct lower *l, const struct ir_instance *inst)
     lower_params(l);
     if (l->ctx->options.poll && l->in_cycle[inst->index])
         lower_depth(l);
+    lower_meets(l);
     lower_blocks(l);
 }
 

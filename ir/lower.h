@@ -36,6 +36,14 @@ struct lower_const_of {
     ir_ref ref;
 };
 
+/* A PHI in one of the types that its readers see. */
+struct lower_meet {
+    ir_ref phi;
+    ir_type type;
+    struct lower_value value;
+    uint32_t next; /* of the same phi: index + 1, or 0 */
+};
+
 struct lower {
     struct ir_ctx *ctx;
     const struct ir_typed *typed;
@@ -56,6 +64,8 @@ struct lower {
     struct lower_value *values;             /* per PY instruction without a constant */
     ir_ref cursor;                          /* lower_memory.c: its address, or 0 */
     struct lower_product *products;         /* per PY instruction */
+    SP_VEC(struct lower_meet) meets;        /* lower_meet.c */
+    uint32_t *first_meet;                   /* per PY instruction: index + 1 in `meets`, or 0 */
     ir_ref *bound; /* check: per PY value that a variable may lack, whether it has one; else 0 */
     SP_VEC(uint8_t) nonneg; /* per CORE instruction: marked as surely not negative */
 };
@@ -142,6 +152,12 @@ struct lower_value lower_zero(struct lower *l, ir_type type);
 struct lower_value lower_constant(struct lower *l, ir_const c, ir_type type);
 /* The value of a PY instruction that has been lowered. */
 struct lower_value lower_get(struct lower *l, ir_ref py);
+/* lower_meet.c: fills l->meets of the instance. */
+void lower_meets(struct lower *l);
+/* The phi in this type, or NULL. */
+struct lower_meet *lower_meet_of(const struct lower *l, ir_ref phi, ir_type type);
+/* The value where it is passed on as `type`: to a phi or out of a function. */
+struct lower_value lower_pass_on(struct lower *l, ir_ref py, ir_type type);
 ir_ref lower_get_as(struct lower *l, ir_ref py, ir_type scalar);
 /* As `type`, widened to lower_wide_float of it. */
 ir_ref lower_get_wide(struct lower *l, ir_ref py, ir_type type);

@@ -1,7 +1,8 @@
 /* lower_flow: the blocks of an instance, its branches and its phis.
  *
  * In: the live blocks and edges of an instance. Out: a CORE block per live PY block (checks and loops of
- * lowering's own split it, so that it ends in another than it began), a phi per part of each PY phi,
+ * lowering's own split it, so that it ends in another than it began), a phi per part of each PY phi and
+ * of each type that it is wanted in (lower_meet.c),
  * and the terminators. At a block's end the values for its successors' phis are converted to the
  * phis' types, then the jump is made; last the phis get their operands in the order of the edges.
  * With check=True a conversion may raise, so it stands on the edge that it belongs to; and a variable
@@ -30,9 +31,8 @@ struct flow_edge {
 };
 
 static struct lower_value
-flow_phi_new(struct lower *l, ir_ref py, uint32_t block)
+flow_phi_new(struct lower *l, ir_ref py, ir_type type, uint32_t block)
 {
-    ir_type type = l->inst->cells[py].type;
     ir_const name = ir_insn(l->from, py)->imm;
     if (name) {
         const struct ir_const_info *info = ir_const_info(l->py, name);
@@ -53,13 +53,15 @@ flow_block(struct lower *l, uint32_t b, const bool *maybe_unbound)
     const struct ir_block *block = &l->from->blocks.data[b];
     for (uint32_t i = 0; i < block->insns.len; i++) {
         ir_ref py = block->insns.data[i];
-        struct ir_cell cell = l->inst->cells[py];
         if (ir_insn(l->from, py)->op != IR_PHI)
             break;
-        if (cell.type != IR_T_NONE && !cell.constant) {
-            l->values[py] = flow_phi_new(l, py, l->block);
-            if (lower_info(l, cell.type)->kind == IR_KIND_ITER)
-                lower_mark_iter_phi(l, py, l->values[py]);
+        for (uint32_t k = l->first_meet[py]; k; k = l->meets.data[k - 1].next) {
+            struct lower_meet *meet = &l->meets.data[k - 1];
+            meet->value = flow_phi_new(l, py, meet->type, l->block);
+            if (meet->type == l->inst->cells[py].type)
+                l->values[py] = meet->value;
+            if (lower_info(l, meet->type)->kind == IR_KIND_ITER)
+                lower_mark_iter_phi(l, py, meet->value);
         }
         if (maybe_unbound && maybe_unbound[py])
             l->bound[py] = ir_phi_new(l->func, l->block, IR_T_I1, 0);
@@ -92,14 +94,11 @@ flow_edge(struct lower *l, uint32_t from, uint32_t succ)
     SP_VEC(ir_ref) parts = {0};
     for (uint32_t i = 0; i < target->insns.len; i++) {
         ir_ref phi = target->insns.data[i];
-        struct ir_cell cell = l->inst->cells[phi];
         if (ir_insn(l->from, phi)->op != IR_PHI)
             break;
         ir_ref arg = ir_arg(l->from, phi, pred);
-        if (cell.type != IR_T_NONE && !cell.constant) {
-            struct lower_value value = lower_get(l, arg);
-            lower_check_store(l, value, cell.type);
-            value = lower_convert(l, value, cell.type);
+        for (uint32_t m = l->first_meet[phi]; m; m = l->meets.data[m - 1].next) {
+            struct lower_value value = lower_pass_on(l, arg, l->meets.data[m - 1].type);
             for (uint32_t k = 0; k < value.n; k++)
                 sp_vec_push(l->core->arena, &parts, value.parts[k]);
         }
@@ -142,9 +141,7 @@ flow_return(struct lower *l, ir_ref end)
         ir_ret(l->func, l->block, 0, NULL);
         return;
     }
-    struct lower_value value = lower_get(l, ir_arg(l->from, end, 0));
-    lower_check_store(l, value, result.type);
-    value = lower_convert(l, value, result.type);
+    struct lower_value value = lower_pass_on(l, ir_arg(l->from, end, 0), result.type);
     ir_ret(l->func, l->block, value.n, value.parts);
 }
 

@@ -482,8 +482,8 @@ def test_a_variable_without_a_value_reads_0(body):
         assert out[0] == (n > 0)
 
 
-def test_what_only_meets_converts_once():
-    """From a join to the next one without a read: the last join's type, however many there are."""
+def test_a_value_converts_once_from_its_assignment_to_each_reader():
+    """However many joins lie between, and whatever other readers see."""
     nested = """
 def kernel(x, c, out):
     b = x[0]
@@ -505,15 +505,53 @@ def kernel(x, c, out):
     out[0] = pick(x[0], c)
 """
     read = nested.replace("    v = b\n", "    v = b\n    out[1] = v\n")
+    carried = """
+def kernel(x, c, out):
+    v = x[0]
+    for k in range(3):
+        if c[k]:
+            v = gpu.uint8(7)
+        out[k + 1] = v
+    if c[3]:
+        v = 0.5
+    out[0] = v
+"""
     cases = {
         nested: {(0, 0, 0): -5.0, (1, 0, 0): -5.0, (1, 1, 0): 7.0, (0, 0, 1): 0.5},
         returned: {(0, 0, 0): 3.0, (1, 0, 0): -5.0, (0, 0, 1): 0.5},
-        read: {(0, 0, 0): 2.0**32 - 5, (1, 1, 0): 7.0, (0, 0, 1): 0.5},
+        read: {(0, 0, 0): (-5.0, 2.0**32 - 5), (1, 1, 0): (7.0, 7.0), (0, 0, 1): (0.5, 2.0**32 - 5)},
+        carried: {
+            (0, 0, 0, 0): (-5.0, 251.0, 251.0, 251.0),
+            (0, 1, 0, 0): (7.0, 251.0, 7.0, 7.0),
+            (0, 0, 0, 1): (0.5, 251.0, 251.0, 251.0),
+        },
     }
     for source, results in cases.items():
         kernel = kit.kernel(source)
         for flags, want in results.items():
-            out = np.zeros(2)
+            out = np.zeros(4)
             # The python device joins nothing.
             kit.single(kernel, np.array([-5]), np.array(flags), out, reference=False)
-            assert out[0] == want, (source, flags)
+            wants = want if isinstance(want, tuple) else (want,)
+            assert tuple(out[: len(wants)]) == wants, (source, flags)
+
+
+def test_only_a_float_joins_uint64_with_signed_integers():
+    text = """
+def kernel(x, c, out):
+    v = x[0]
+    if c[0]:
+        v = gpu.uint64(7)
+    {read}
+    if c[1]:
+        v = 0.5
+    out[0] = v
+"""
+    kernel = kit.kernel(text.format(read="pass").replace("x[0]", "gpu.int8(x[0])"))
+    for flags, want in {(0, 0): -5.0, (1, 0): 7.0, (0, 1): 0.5}.items():
+        out = np.zeros(1)
+        kit.single(kernel, np.array([-5]), np.array(flags), out, reference=False)
+        assert out[0] == want
+    source = text.format(read="out[0] = v").replace("x[0]", "gpu.int8(x[0])")
+    with pytest.raises(gpu.TypingError, match="'v' is int8 on one path and uint64 on another"):
+        kit.single(kit.kernel(source), np.array([-5]), np.array([0, 0]), np.zeros(1))

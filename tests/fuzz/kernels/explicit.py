@@ -1,59 +1,73 @@
 """A kernel's text with every meeting of types written out.
 
 Python's variables have no types of their own, so a weak float that meets a float32 on another path
-is still a double when CPython runs the function. This pass finds the type of each variable at
-each joining point (least fixed point) and writes a text in which a value is converted on the way
-to the point: after an `if`, before a loop, at the end of its body, before `continue`, after the
-loop, around conditional expressions, `and`, `or` and the returns of functions. The text computes
-on the python device what the kernel must compute. Functions are written once per list of argument
-types.
+is still a double when CPython runs the function. This pass finds which types the assignments have
+that reach each reader (least fixed point) and writes a text in which a variable with several is
+converted where it is read. Assigning it to another variable, choosing it in a conditional
+expression or with `and` and `or` and returning it do not read it. The text computes on the python
+device what the kernel must compute. Functions are written once per list of argument types.
 
 Understood is what the generator writes; expressions are in values.py, what loops go over in
 loops.py.
 """
 
 import ast
+from dataclasses import dataclass, field
 
 from .loops import Items, Iteration
-from .types import Array, Function, Joined, NoType, Type, binary, is_float, join, meeting, scalar
-from .values import OPERATORS, Env
+from .types import Array, Function, NoType, Type, binary, exactly, is_float, is_read, meet, scalar
+from .values import OPERATORS, Env, narrows
 
-Instance = tuple[str, Type | None, list[tuple[str, int]]]
+
+class Again(Exception):
+    """A loop is to be written out that was not."""
 
 
 class Loop:
     """What leaves a loop's body: names and types at each `break` and `continue`. The rounds of one
-    that is written out have no head to convert to."""
+    that is written out have no head."""
 
-    def __init__(self, head: Env | None = None) -> None:
+    def __init__(self, head: Env) -> None:
+        self.head = head
         self.breaks: list[Env] = []
         self.continues: list[Env] = []
-        self.head = head
 
 
-def as_joined(kind: Type) -> Type:
-    """The type as that of a value that was converted."""
+@dataclass
+class Instance:
+    """A function for one list of argument types: what it returns as far as is known, its text."""
+
+    name: str
+    function: ast.FunctionDef
+    env: Env
+    result: Type | None = None
+    waits: bool = False  # for a result of its own
+    lines: list[tuple[str, int]] = field(default_factory=list)
+
+
+def parts_of(name: str, kind: Type) -> list[tuple[str, str]]:
+    """The numbers in a value, each with its type."""
     if isinstance(kind, tuple):
-        return tuple(map(as_joined, kind))
-    return Joined(kind) if isinstance(kind, str) else kind
-
-
-def plain(kind: Type) -> Type:
-    if isinstance(kind, tuple):
-        return tuple(map(plain, kind))
-    return str(kind) if isinstance(kind, str) else kind
+        return [p for k, part in enumerate(kind) for p in parts_of(f"{name}[{k}]", part)]
+    return [(name, kind)] if isinstance(kind, str) else []
 
 
 class Writer(Iteration):
     """One function for one list of argument types. `lines` is its text, each with the line of the
     kernel that it comes from."""
 
-    def __init__(self, functions: dict[str, ast.FunctionDef], check: bool = False):
+    def __init__(
+        self, functions: dict[str, ast.FunctionDef], check: bool = False, eager: bool = False
+    ):
         self.functions = functions
-        self.check = check
+        self.check, self.eager = check, eager
         self.instances: dict[tuple, Instance] = {}
         self.lines: list[tuple[str, int]] = []
         self.loops: list[Loop] = []
+        # A loop that was taken for one of elements of one type and turns out to be none stays
+        # written out, whatever types follow from that.
+        self.once_loops: list[ast.For] = []
+        self.written_out: list[ast.For] = []
         self.returns: list[Type] = []
         self.line = 0
 
@@ -64,63 +78,74 @@ class Writer(Iteration):
         words = tuple(word.arg for word in node.keywords)
         key = (name, *kinds, *words)
         if key not in self.instances:
-            self.instantiate(key, self.functions[name], self.bound_of(name, node, kinds))
-        instance, result, _ = self.instances[key]
-        if result is None:
+            function = self.functions[name]
+            env = self.bound(function.args, node, kinds)
+            self.instances[key] = Instance(f"{name}_{len(self.instances)}", function, env)
+            self.write(self.instances[key])
+            if not self.within and any(i.waits for i in self.instances.values()):
+                self.settle()
+        instance = self.instances[key]
+        if instance.result is None:
             raise NoType("recursion")
-        return instance, result
+        return instance.name, instance.result
 
-    def bound_of(self, name: str, node: ast.Call, kinds: list[Type]) -> Env:
-        return self.bound(self.functions[name].args, node, kinds)
+    within: Instance | None = None  # the function that this is the text of
 
-    def instantiate(self, key: tuple, function: ast.FunctionDef, env: Env) -> None:
-        """A function that calls itself has the type of its other returns first, until that is its
-        own result."""
-        instance = f"{key[0]}_{len(self.instances)}"
-        heading = (f"def {instance}({ast.unparse(function.args)}):", function.lineno)
-        result: Type | None = None
-        recursive = False
-        for _ in range(9):
-            self.instances[key] = (instance, result, [])
-            inner = Writer(self.functions, self.check)
-            inner.instances = self.instances
-            names = {f: Function(f) for f in self.functions}
-            if inner.block(function.body, names | env, 1) is not None or not inner.returns:
-                raise NoType("a function that may return None")
-            new = plain(meeting(*inner.returns))
-            recursive = recursive or inner.recursive
-            if new == result or not recursive:
-                self.instances[key] = (instance, new, [heading, *inner.lines])
-                return
-            result = new
-        raise NoType("a result that rises for ever")
+    def write(self, instance: Instance) -> bool:
+        """The text of a function by what is known of results; true if its own result rose. A
+        return that needs a result of which nothing is known yet waits."""
+        inner = Writer(self.functions, self.check, self.eager)
+        inner.instances, inner.within = self.instances, instance
+        names = {f: Function(f) for f in self.functions}
+        function = instance.function
+        if inner.whole(function.body, names | instance.env) is not None:
+            raise NoType("a function that may return None")
+        heading = (f"def {instance.name}({ast.unparse(function.args)}):", function.lineno)
+        instance.lines = [heading, *inner.lines]
+        old = instance.result
+        if inner.returns:
+            instance.result = meet(*inner.returns)
+        return inner.returns != [] and (old is None or exactly(old) != exactly(instance.result))
 
-    recursive = False
+    def settle(self) -> None:
+        """Results that depend on each other, until none rises."""
+        for _ in range(20):
+            rising = [self.write(instance) for instance in list(self.instances.values())]
+            if not any(rising):
+                break
+        else:
+            raise NoType("a result that rises for ever")
+        if any(instance.result is None for instance in self.instances.values()):
+            raise NoType("a function that never returns")
 
     # --- Statements ---
 
     def put(self, depth: int, text: str) -> None:
         self.lines.append(("    " * depth + text, self.line))
 
-    def convert(self, depth: int, ways: list[Env], to: Env) -> None:
-        """Every variable whose type differs on a way from the one at the joining point."""
-        for name, kind in to.items():
-            olds = [way[name] for way in ways if name in way]
-            if any(old != kind for old in olds):
-                self.put(depth, f"{name} = {self.cast(kind, name, *olds)}")
-
-    def meet(self, ways: list[Env]) -> Env | None:
+    def meet(self, depth: int, ways: list[Env]) -> Env | None:
         """Names that all the ways that arrive here know."""
         if not ways:
             return None
         names = [name for name in ways[0] if all(name in way for way in ways)]
-        return {name: meeting(*(way[name] for way in ways)) for name in names}
-
-    def joined(self, depth: int, ways: list[Env]) -> Env | None:
-        env = self.meet(ways)
-        if env is not None:
-            self.convert(depth, ways, env)
+        env = {name: meet(*(way[name] for way in ways)) for name in names}
+        if self.eager:
+            self.narrow(depth, env)
         return env
+
+    def narrow(self, depth: int, env: Env) -> None:
+        for name, kind in env.items():
+            for part, inner in parts_of(name, kind):
+                if narrows(inner):
+                    self.put(depth, f"narrow_{inner}({part})")
+
+    def whole(self, body: list[ast.stmt], env: Env) -> Env | None:
+        """The text of a function's body, from the start where what a loop is was mistaken."""
+        while True:
+            try:
+                return self.block(body, env, 1)
+            except Again:
+                self.lines, self.loops, self.returns = [], [], []
 
     def block(self, body: list[ast.stmt], env: Env, depth: int) -> Env | None:
         """The names behind the statements; None if control never comes there."""
@@ -169,16 +194,39 @@ class Writer(Iteration):
         return env | {node.name: Function(ast.unparse(node), names)}
 
     def do_Assign(self, node: ast.Assign, env: Env, depth: int) -> Env:
-        kind, text = self.expression(node.value, env)
+        kind, text = self.assigned(node, env)
+        if not is_read(kind) and any(isinstance(t, ast.Subscript) for t in node.targets):
+            self.put(depth, f"_v = {text}")
+            text = "_v"
         targets = ""
         for target in node.targets:
+            if isinstance(target, ast.Subscript) and not is_read(kind):
+                type_, value = self.read(kind, text)
+                self.put(depth, f"{self.target(target, type_, env)} = {value}")
+                continue
             targets += f"{self.target(target, kind, env)} = "
             self.bind(target, kind, env)
-        self.put(depth, targets + text)
+        if targets:
+            self.put(depth, targets + text)
         for star in (n for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Starred)):
             name = ast.unparse(star.value)  # a list in Python
             self.put(depth, f"{name} = tuple({name})")
         return env
+
+    def assigned(self, node: ast.Assign, env: Env) -> tuple[Type, str]:
+        """What is assigned: passed on to names, read to be taken apart. `a, b = b, a` makes no
+        tuple of two or three values."""
+        value, target = node.value, node.targets[0]
+        if isinstance(target, ast.Subscript) and len(node.targets) == 1:
+            return self.expression(value, env)
+        if not isinstance(target, ast.Tuple):
+            return self.passed(value, env)
+        names = all(isinstance(part, ast.Name) for part in target.elts)
+        swap = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) <= 3
+        if not (names and swap and len(node.targets) == 1):
+            return self.expression(value, env)
+        parts = [self.passed(part, env) for part in value.elts]
+        return tuple(kind for kind, _ in parts), f"({', '.join(text for _, text in parts)},)"
 
     def target(self, node: ast.expr, kind: Type, env: Env) -> str:
         if not isinstance(node, ast.Subscript):
@@ -211,7 +259,11 @@ class Writer(Iteration):
                 raise NoType("more axes than the view has")
             binary(op, *(self.values_of(k) for k in (old, kind)))
         elif isinstance(node.target, ast.Name):
-            env = env | {target: binary(op, old, kind)}
+            value = self.read(old, target)
+            env = env | {target: binary(op, value[0], kind)}
+            if not is_read(old):
+                self.put(depth, f"{target} = {value[1]} {op} ({text})")
+                return env
         else:
             binary(op, scalar(old), kind)
         self.put(depth, f"{target} {op}= {text}")
@@ -228,20 +280,21 @@ class Writer(Iteration):
     def do_If(self, node: ast.If, env: Env, depth: int) -> Env | None:
         if isinstance(node.test, ast.Call) and ast.unparse(node.test.func) == "isinstance":
             return self.known(node, env, depth)
-        self.put(depth, f"if {self.expression(node.test, env)[1]}:")
+        self.put(depth, f"if {self.truth(node.test, env)}:")
         ways = [self.block(node.body, env, depth + 1)]
         if node.orelse:
             self.put(depth, "else:")
             ways.append(self.block(node.orelse, env, depth + 1))
         else:
             ways.append(env)
-        return self.joined(depth, [way for way in ways if way is not None])
+        return self.meet(depth, [way for way in ways if way is not None])
 
     def known(self, node: ast.If, env: Env, depth: int) -> Env | None:
         """A branch that is decided by types. What the other side sets is still set on two paths,
         so it is no product."""
         taken = self.is_instance(node.test, env)
-        self.put(depth, f"if {ast.unparse(node.test)}:")
+        value = self.expression(node.test.args[0], env)[1]
+        self.put(depth, f"if isinstance({value}, {ast.unparse(node.test.args[1])}):")
         for side in (True, False):
             body = node.body if side else node.orelse
             if side == taken:
@@ -265,20 +318,25 @@ class Writer(Iteration):
             pattern = ast.unparse(case.pattern)
             if isinstance(case.pattern, ast.MatchAs) and case.pattern.name:
                 inner[case.pattern.name] = kind
-            guard = f" if {self.expression(case.guard, inner)[1]}" if case.guard else ""
+            guard = f" if {self.truth(case.guard, inner)}" if case.guard else ""
             self.put(depth + 1, f"case {pattern}{guard}:")
             ways.append(self.block(case.body, inner, depth + 2))
         last = node.cases[-1]
         if last.guard or not isinstance(last.pattern, ast.MatchAs):
             ways.append(env)
-        return self.joined(depth, [way for way in ways if way is not None])
+        return self.meet(depth, [way for way in ways if way is not None])
 
     # --- Loops ---
 
     def do_For(self, node: ast.For, env: Env, depth: int) -> Env | None:
         items, text = self.items(node.iter, env)
-        if items.mixed():
+        if items.mixed() and node not in self.written_out:
+            self.written_out.append(node)
+            if node in self.once_loops:
+                raise Again
+        if node in self.written_out:
             return self.rounds(node, items, text, env, depth)
+        self.once_loops.append(node)
         targets: Env = {}
         self.bind(node.target, items.one(), targets)
         return self.loop(node, env, depth, f"for {ast.unparse(node.target)} in {text}:", targets)
@@ -298,17 +356,17 @@ class Writer(Iteration):
                 raise NoType("rounds that are never reached")
             self.bind(node.target, kind, now := dict(now))
             self.put(depth + k, f"for {ast.unparse(node.target)} in ({name}[{k}],):")
-            self.loops.append(Loop())
+            self.loops.append(Loop({}))
             end = self.block(node.body, now, depth + k + 1)
             loop = self.loops.pop()
             breaks += loop.breaks
             self.put(depth + k, "else:")
             ways = [*loop.continues, *([] if end is None else [end])]
-            now = self.joined(depth + k + 1, ways)
+            now = self.meet(depth + k + 1, ways)
         inner = depth + len(items.kinds)
         if now is not None:
             now = self.block(node.orelse or [ast.Pass(lineno=self.line)], now, inner)
-        return self.joined(depth, breaks + ([] if now is None else [now]))
+        return self.meet(depth, breaks + ([] if now is None else [now]))
 
     def loop(
         self, node: ast.For | ast.While, env: Env, depth: int, heading: str | None, targets: Env
@@ -320,27 +378,24 @@ class Writer(Iteration):
             del self.lines[start:]
             returns = len(self.returns)
             loop = Loop(head)
-            self.convert(depth, [env], head)
             first = dict(head)
+            if self.eager:
+                self.narrow(depth, head)
             if heading is None:
                 assert isinstance(node, ast.While)
-                self.put(depth, f"while {self.expression(node.test, first)[1]}:")
+                self.put(depth, f"while {self.truth(node.test, first)}:")
             else:
                 self.put(depth, heading)
             self.loops.append(loop)
             end = self.block(node.body, first | targets, depth + 1)
             self.loops.pop()
-            if end is not None:
-                self.convert(depth + 1, [end], head)
-                loop.continues.append(end)
-            new = {name: join(*(way[name] for way in (head, *loop.continues))) for name in head}
-            if new == head:
-                for name in head:
-                    meeting(env[name], *(way[name] for way in loop.continues))
+            loop.continues += [] if end is None else [end]
+            new = {name: meet(env[name], *(way[name] for way in loop.continues)) for name in head}
+            if exactly(tuple(new.values())) == exactly(tuple(head.values())):
+                if self.eager and end is not None:
+                    self.narrow(depth + 1, new)
                 return self.behind(node, loop, first, depth)
-            head = {
-                name: as_joined(kind) if kind != env[name] else kind for name, kind in new.items()
-            }
+            head = new
             del self.returns[returns:]
         raise NoType("types that rise for ever")
 
@@ -353,19 +408,17 @@ class Writer(Iteration):
             ways += [] if end is None else [end]
         else:
             ways.append(first)
-        joined = self.joined(depth, ways)
-        known = loop.head or {}
-        return joined and {name: kind for name, kind in joined.items() if name in known}
+        joined = self.meet(depth, ways)
+        return joined and {name: kind for name, kind in joined.items() if name in loop.head}
 
     def do_Break(self, node: ast.Break, env: Env, depth: int) -> None:
         self.loops[-1].breaks.append(env)
         self.put(depth, "break")
 
     def do_Continue(self, node: ast.Continue, env: Env, depth: int) -> None:
-        loop = self.loops[-1]
-        loop.continues.append(env)
-        if loop.head is not None:
-            self.convert(depth, [env], loop.head)
+        self.loops[-1].continues.append(env)
+        if self.eager:
+            self.narrow(depth, self.loops[-1].head)
         self.put(depth, "continue")
 
     def do_Return(self, node: ast.Return, env: Env, depth: int) -> None:
@@ -373,11 +426,13 @@ class Writer(Iteration):
             self.put(depth, "return")
             return
         try:
-            kind, text = self.expression(node.value, env)
+            kind, text = self.passed(node.value, env)
         except NoType as error:
             if str(error) != "recursion":
                 raise
-            self.recursive = True  # its type comes from the other returns first
+            assert self.within is not None
+            self.within.waits = True
+            self.put(depth, "pass")  # its type comes from the other returns first
             return
         self.returns.append(kind)
         self.put(depth, f"return {text}")
@@ -414,25 +469,30 @@ def parsed(source: str) -> tuple[dict[str, ast.FunctionDef], ast.FunctionDef | N
     return functions, functions.pop("kernel", None)
 
 
-def written(source: str, params: Env, check: bool = False) -> tuple[Writer, Env | None]:
+def written(
+    source: str, params: Env, check: bool = False, eager: bool = False
+) -> tuple[Writer, Env | None]:
     """The kernel's text, and the types of its variables at its end. Raises NoType."""
     functions, kernel = parsed(source)
     assert kernel is not None
-    writer = Writer(functions, check)
+    writer = Writer(functions, check, eager)
     env = {name: Function(name) for name in functions} | params
-    return writer, writer.block(kernel.body, env, 1)
+    return writer, writer.whole(kernel.body, env)
 
 
-def explicit(source: str, params: Env, check: bool = False) -> tuple[str, list[int]]:
+def explicit(
+    source: str, params: Env, check: bool = False, eager: bool = False
+) -> tuple[str, list[int]]:
     """The text of functions and `kernel`, with every conversion at a join written, and the line of
     the source that each of its lines comes from (0: none). `params` are the types of the kernel's
-    parameters. Raises NoType."""
-    writer, _ = written(source, params, check)
+    parameters. With `eager` an int that must fit is looked at where paths meet, too. Raises NoType.
+    """
+    writer, _ = written(source, params, check, eager)
     _, kernel = parsed(source)
     assert kernel is not None
     lines = [(line, 0) for line in narrowing().splitlines()] if check else []
-    for _, _, text in writer.instances.values():
-        lines += text
+    for instance in writer.instances.values():
+        lines += instance.lines
     lines += [(f"def kernel({ast.unparse(kernel.args)}):", 0), *writer.lines]
     return "\n".join(line for line, _ in lines) + "\n", [number for _, number in lines]
 

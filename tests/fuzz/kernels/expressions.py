@@ -55,7 +55,7 @@ class Expressions:
         if extent > 1:
             choices += [("1:", extent - 1), (":-1", extent - 1), ("-1:0:-1", extent - 1)]
         if extent > 2:
-            choices += [("j:", extent - 2), (f"-3:{extent}", min(3, extent))]
+            choices += [("j:", extent - 2), ("-3:", min(3, extent))]
         return self.rng.choice(choices)
 
     def view(self, name: str, rank: int | None = None) -> tuple[str, tuple[int, ...]]:

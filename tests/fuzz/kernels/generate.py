@@ -13,7 +13,7 @@ from .case import COLUMNS, LAUNCHES, ROWS, Case, arguments
 from .explicit import written
 from .expressions import Env, fields
 from .statements import Statements
-from .types import Array, Function, NoType, Type, is_float
+from .types import MIXED, Array, Function, NoType, Type, is_float
 from .words import CHECKED_PROBES, PROBES
 
 SCALAR_TYPES = ("int", "float", "float32", "float16", "uint64", "bool")
@@ -112,6 +112,8 @@ class Generator(Statements):
             if variable[0] not in "abctosuk" or isinstance(kind, Array | Function):
                 continue
             for name, part in fields(variable, kind):
+                if part == MIXED:
+                    continue
                 lines += self.shown(name, part, probes, len(lines))
         return lines
 

@@ -56,10 +56,10 @@ class Iteration(Values):
         if name == "enumerate":
             return Items(first.kinds and [("int", kind) for kind in first.kinds],
                          ("int", first.kind))  # fmt: skip
-        if not any(part.mixed() for part in parts):
-            return Items(kind=tuple(part.one() for part in parts))
         if any(part.kinds is None for part in parts):
-            raise NoType("a mixed tuple beside a run-time number of items")
+            if any(part.mixed() for part in parts):
+                raise NoType("a mixed tuple beside a run-time number of items")
+            return Items(kind=tuple(part.one() for part in parts))
         return Items([tuple(kinds) for kinds in zip(*(p.kinds for p in parts), strict=False)])
 
     def bind(self, target: ast.expr, kind: Type, env: Env) -> None:

@@ -63,9 +63,9 @@ def on_device(case: Case) -> Result:
     return data
 
 
-def on_python(case: Case) -> Result:
+def on_python(case: Case, eager: bool = False) -> Result:
     data = {name: copied(value) for name, value in case.data.items()}
-    text, lines = explicit(case.source, case.params, case.check)
+    text, lines = explicit(case.source, case.params, case.check, eager)
     file = f"<reference {case.seed}>"
     reference = function(text, file)
     fma = case.options.get("fma", True)
@@ -109,6 +109,15 @@ def differences(got: dict[str, Any], expected: dict[str, Any]) -> list[str]:
     return lines
 
 
+def raises_where_paths_meet(case: Case, got: Result) -> bool:
+    """Whether the device looked at an int that does not fit before the reader that the reference
+    raises at: where paths meet, which is the bytecode's choice."""
+    if not isinstance(got, Raised) or got.kind is not OverflowError:
+        return False
+    early = on_python(case, eager=True)
+    return isinstance(early, Raised) and early.kind is OverflowError and not early.line
+
+
 def failure(case: Case) -> str | None:
     """What is wrong with a case; None if nothing is. May raise NoProgram and NoType."""
     expected = on_python(case)
@@ -117,7 +126,7 @@ def failure(case: Case) -> str | None:
     except gpu.Error as error:
         return f"{type(error).__name__}: {error}"
     if isinstance(got, Raised) or isinstance(expected, Raised):
-        if got == expected:
+        if got == expected or raises_where_paths_meet(case, got):
             return None
         texts = [x.text if isinstance(x, Raised) else "nothing" for x in (got, expected)]
         return f"raised {texts[0]}\nthe reference raised {texts[1]}"

@@ -94,24 +94,61 @@ def join(*kinds: Type) -> Type:
     return common(*map(scalar, kinds))
 
 
-class Joined(str):
-    """The type of a value that was converted where it met others, and perhaps not exactly."""
-
-    __slots__ = ()
+MIXED = "mixed"  # uint64 met signed integers: no type unless a float joins
 
 
-def meeting(*kinds: Type) -> Type:
-    """join() where variables meet. What bytecode makes of two such places in a row is the Python
-    version's choice, one place or two, so a program whose values depend on it is none."""
-    kind = join(*kinds)
+class Several(str):
+    """The type of a variable that was assigned on several paths, until it is read: the string is
+    what its readers see, `members` are the types that its value may have."""
+
+    __slots__ = ("members",)
+    members: frozenset[str]
+
+
+def members(kind: str) -> frozenset[str]:
+    return kind.members if isinstance(kind, Several) else frozenset((kind,))
+
+
+def meet(*kinds: Type) -> Type:
+    """join() of what is not read yet: the value keeps its own type."""
+    if all(isinstance(k, tuple) for k in kinds):
+        if len({len(k) for k in kinds}) != 1:
+            raise NoType("tuples of different lengths meet")
+        return tuple(meet(*parts) for parts in zip(*kinds, strict=True))
+    if not isinstance(kinds[0], str):
+        return join(*kinds)
+    every = frozenset().union(*(members(scalar(kind)) for kind in kinds))
+    if len(every) == 1:
+        return next(iter(every))
+    try:
+        several = Several(common(*every))
+    except NoType:
+        several = Several(MIXED)
+    several.members = every
+    return several
+
+
+def is_read(kind: Type) -> bool:
+    """Whether the value has the type that its readers see."""
     if isinstance(kind, tuple):
-        return tuple(meeting(*parts) for parts in zip(*kinds, strict=True))
-    if not isinstance(kind, str):
-        return kind
-    if any(isinstance(k, Joined) and k != kind for k in kinds):
-        raise NoType("one conversion after another")
-    changed = any(isinstance(k, Joined) or k not in (kind, "bool") for k in kinds)
-    return Joined(kind) if changed else kind
+        return all(map(is_read, kind))
+    return not isinstance(kind, Several)
+
+
+def seen(kind: Type) -> Type:
+    """What readers of the value see."""
+    if isinstance(kind, tuple):
+        return tuple(map(seen, kind))
+    if kind == MIXED:
+        raise NoType("uint64 with a signed integer")
+    return str(kind) if isinstance(kind, str) else kind
+
+
+def exactly(kind: Type) -> object:
+    """A key that also tells types apart that only readers take for the same."""
+    if isinstance(kind, tuple):
+        return tuple(map(exactly, kind))
+    return (str(kind), members(kind)) if isinstance(kind, str) else kind
 
 
 def arithmetic_int(a: str, b: str) -> str:

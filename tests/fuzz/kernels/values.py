@@ -1,14 +1,16 @@
 """The types of expressions, and their texts with conversions where types meet.
 
-One half of explicit.py: `Values.expression` gives both for what the generator writes. Conversions
-stand around conditional expressions, `and`, `or` and results of functions; comparisons of tuples
-are written element by element, since Python takes an object for equal to itself.
+One half of explicit.py: `Values.expression` gives both for what the generator writes. What a
+variable, a conditional expression, `and`, `or` or a function may have of several types is converted
+where it is read; comparisons of tuples are written element by element, since Python takes an object
+for equal to itself.
 """
 
 import ast
 from collections.abc import Callable
 
 from .types import (
+    INTS,
     Array,
     Function,
     NoType,
@@ -19,10 +21,13 @@ from .types import (
     float_from,
     is_a,
     is_float,
+    is_read,
     join,
-    meeting,
+    meet,
+    members,
     number_from,
     scalar,
+    seen,
     unary,
 )  # fmt: skip
 
@@ -58,15 +63,19 @@ TO_FLOAT = ("sqrt", "fabs", "rint", "copysign")
 Env = dict[str, Type]
 
 
-def cast(kind: Type, text: str, old: Type | None = None) -> str:
-    """The text's value as the type; arrays and functions meet only their like. With check=True an
-    int that joins a typed integer must fit: `narrow_` functions, if the old type is given."""
-    if isinstance(kind, Array | Function):
+def narrows(kind: str) -> bool:
+    """Whether an int meets typed integers here: with check=True it must fit."""
+    return "int" in members(kind) and kind in INTS
+
+
+def cast(kind: Type, text: str, check: bool = False) -> str:
+    """The text's value, of one of several types, as what its readers see."""
+    if is_read(kind):
         return text
     if isinstance(kind, tuple):
-        parts = "".join(f"{cast(part, f't[{k}]', old and old[k])}, " for k, part in enumerate(kind))
+        parts = "".join(f"{cast(part, f't[{k}]', check)}, " for k, part in enumerate(kind))
         return f"(lambda t: ({parts}))({text})"
-    if old == "int" and "int" in kind and kind != "int":
+    if check and narrows(kind):
         return f"narrow_{kind}({text})"
     return f"{kind}({text})" if kind in CASTS else f"gpu.{kind}({text})"
 
@@ -93,17 +102,24 @@ class Values:
     """Types and texts of expressions; functions are the heir's."""
 
     check = False
+    eager = False  # convert where paths meet, not where values are read
 
     def call(self, name: str, node: ast.Call, kinds: list[Type], env: Env) -> tuple[str, Type]:
         raise NotImplementedError
 
-    def cast(self, kind: Type, text: str, *olds: Type) -> str:
-        """The text, whose value has one of the old types, as the type."""
-        if not self.check or not any(olds):
-            return cast(kind, text)
-        return cast(kind, text, join(*olds) if len(set(olds)) == 1 else narrowest(kind, olds))
+    def read(self, kind: Type, text: str) -> tuple[Type, str]:
+        """The value as its readers see it."""
+        return seen(kind), cast(kind, text, self.check)
 
     def expression(self, node: ast.expr, env: Env) -> tuple[Type, str]:
+        """The type of an expression that something reads, and its text."""
+        return self.read(*self.flowing(node, env))
+
+    def passed(self, node: ast.expr, env: Env) -> tuple[Type, str]:
+        """The same where the value is passed on without being read."""
+        return self.expression(node, env) if self.eager else self.flowing(node, env)
+
+    def flowing(self, node: ast.expr, env: Env) -> tuple[Type, str]:
         method: Callable | None = getattr(self, "on_" + type(node).__name__, None)
         if method is None:
             raise NoType(ast.unparse(node))
@@ -120,14 +136,19 @@ class Values:
         return env[node.id], node.id
 
     def on_NamedExpr(self, node: ast.NamedExpr, env: Env) -> tuple[Type, str]:
-        kind, text = self.expression(node.value, env)
+        kind, text = self.passed(node.value, env)
         env[node.target.id] = kind
         return kind, f"({node.target.id} := {text})"
 
     def on_Lambda(self, node: ast.Lambda, env: Env) -> tuple[Type, str]:
         used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        names = tuple((name, env[name]) for name in sorted(used) if name in env)
-        return Function(ast.unparse(node), names), ast.unparse(node)
+        names = tuple((name, seen(env[name])) for name in sorted(used) if name in env)
+        text = ast.unparse(node)
+        raw = [name for name, _ in names if not is_read(env[name])]
+        if raw:  # it takes their values as it sees them
+            values = ", ".join(self.read(env[name], name)[1] for name in raw)
+            text = f"(lambda {', '.join(raw)}: {text})({values})"
+        return Function(ast.unparse(node), names), text
 
     def on_Tuple(self, node: ast.Tuple, env: Env) -> tuple[Type, str]:
         kinds: tuple = ()
@@ -242,17 +263,37 @@ class Values:
         return f"(lambda x, t: bool({'' if yes else 'not '}({test})))({text}, {values})"
 
     def on_BoolOp(self, node: ast.BoolOp, env: Env) -> tuple[Type, str]:
-        parts = [self.expression(part, env) for part in node.values]
-        kinds = [scalar(kind) for kind, _ in parts]
-        kind = meeting(*kinds)
-        word = " and " if isinstance(node.op, ast.And) else " or "
-        return kind, self.cast(kind, word.join(text for _, text in parts), *kinds)
+        """Each value but the last is read for its truth, and passed on as it is."""
+        parts = [self.passed(part, env) for part in node.values]
+        kind = meet(*(scalar(kind) for kind, _ in parts))
+        text = parts[-1][1]
+        word = "and" if isinstance(node.op, ast.And) else "or"
+        for part, value in reversed(parts[:-1]):
+            if is_read(part):
+                text = f"({value} {word} {text})"
+                continue
+            self.counter += 1
+            name = f"_b{self.counter}"
+            test = self.read(part, f"({name} := {value})")[1]
+            yes, no = (text, name) if word == "and" else (name, text)
+            text = f"({yes} if {test} else {no})"
+        return kind, text
+
+    counter = 0  # of names for values in between
 
     def on_IfExp(self, node: ast.IfExp, env: Env) -> tuple[Type, str]:
-        condition = self.expression(node.test, env)[1]
-        (a, yes), (b, no) = self.expression(node.body, env), self.expression(node.orelse, env)
-        kind = meeting(a, b)
-        return kind, self.cast(kind, f"({yes} if {condition} else {no})", a, b)
+        condition = self.truth(node.test, env)
+        (a, yes), (b, no) = self.passed(node.body, env), self.passed(node.orelse, env)
+        return meet(a, b), f"({yes} if {condition} else {no})"
+
+    def truth(self, node: ast.expr, env: Env) -> str:
+        """A condition. Where control only branches on `and` and `or`, no values meet."""
+        if isinstance(node, ast.BoolOp):
+            word = " and " if isinstance(node.op, ast.And) else " or "
+            return f"({word.join(self.truth(part, env) for part in node.values)})"
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return f"(not {self.truth(node.operand, env)})"
+        return self.expression(node, env)[1]
 
     # --- Calls ---
 
@@ -300,7 +341,7 @@ class Values:
             texts.append(f"{word.arg}={text}")
         if not f.text.startswith(("lambda", "def")):
             instance, result = self.call(f.text, node, kinds, env)
-            return result, self.cast(result, f"{instance}({', '.join(texts)})", result)
+            return self.read(result, f"{instance}({', '.join(texts)})")
         result = self.simple(f, node, kinds, env)
         return result, f"{self.expression(node.func, env)[1]}({', '.join(texts)})"
 
@@ -374,10 +415,3 @@ class Values:
         if not isinstance(kind, tuple) or not kind:
             raise NoType("no values")
         return kind
-
-
-def narrowest(kind: Type, olds: tuple[Type, ...]) -> Type | None:
-    """The old type for a value that has one of several: int wherever it may be one."""
-    if isinstance(kind, tuple):
-        return tuple(narrowest(part, tuple(old[k] for old in olds)) for k, part in enumerate(kind))
-    return "int" if "int" in olds else None
