@@ -9,6 +9,7 @@ not kept.
 
 import ast
 import copy
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -111,8 +112,8 @@ def edited(source: str, edit: Edit) -> str | None:
 
 
 class Reduction:
-    def __init__(self, case: Case, fails: Fails, limit: int):
-        self.case, self.fails, self.limit = case, fails, limit
+    def __init__(self, case: Case, fails: Fails, limit: int, until: float):
+        self.case, self.fails, self.limit, self.until = case, fails, limit, until
         self.wanted = kind_of(fails(case))
         self.seen: set[str] = set()
 
@@ -123,6 +124,9 @@ class Reduction:
             return False
         self.seen.add(source)
         self.limit -= 1
+        if time.monotonic() > self.until:
+            self.limit = 0
+            return False
         smaller = replace(self.case, source=source)
         try:
             same = kind_of(self.fails(smaller)) == self.wanted
@@ -145,14 +149,15 @@ class Reduction:
         return progress
 
 
-def reduce(case: Case, fails: Fails, limit: int = 1000) -> Case:
-    """The smallest case found that fails like the given one, in at most `limit` trials."""
+def reduce(case: Case, fails: Fails, limit: int = 1000, until: float = float("inf")) -> Case:
+    """The smallest case found that fails like the given one, in at most `limit` trials and until
+    that time of the monotonic clock."""
     source = ast.unparse(ast.parse(case.source)) + "\n"  # lines as edits leave them
-    reduction = Reduction(replace(case, source=source), fails, limit)
+    reduction = Reduction(replace(case, source=source), fails, limit, until)
     if reduction.wanted is None:
         return case
     progress = True
-    while progress:
+    while progress and reduction.limit > 0:
         progress = False
         for edits in (cuts, opened, simpler):
             progress = reduction.sweep(edits) or progress

@@ -1,0 +1,150 @@
+"""Processes that check seeds, none of which can stop the others.
+
+Each worker has a pipe. It says which seed it begins with and what came out; one that says nothing
+for too long is killed, one that dies is missed, and a new one goes on behind that seed. Workers
+are replaced after some seeds, so that what compiled kernels leave behind stays small.
+"""
+
+import multiprocessing
+import multiprocessing.connection
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+
+from .generate import generate
+from .reduce import reduce
+from .run import NoProgram, failure
+from .types import NoType
+
+CHUNK = 25
+LIFE = 1000  # seeds of a worker
+Result = tuple[int, str, str]  # seed, a word, what to print
+
+
+def check(seed: int) -> tuple[str, str]:
+    """("same" | "skipped" | "differs", what to print)."""
+    try:
+        found = failure(generate(seed))
+    except (NoProgram, NoType):
+        return "skipped", ""
+    except Exception:
+        return "differs", traceback.format_exc()
+    return ("differs", found) if found else ("same", "")
+
+
+def smaller(seed: int, limit: float) -> str:
+    """A kernel that differs, reduced for some seconds."""
+    case = generate(seed)
+    try:
+        small = reduce(case, failure, until=time.monotonic() + limit)
+        found = failure(small)
+    except Exception:
+        small, found = case, ""
+    return f"{small.source}launch={small.launch} {small.options}\n{found}"
+
+
+def work(pipe: Connection, limit: float) -> None:
+    """Seeds to check come as a range, one to reduce as a number."""
+    warnings.simplefilter("ignore")
+    while True:
+        task = pipe.recv()
+        if isinstance(task, int):
+            pipe.send(smaller(task, limit))
+            continue
+        for seed in task:
+            pipe.send(seed)
+            pipe.send((seed, *check(seed)))
+        pipe.send(None)
+
+
+class Worker:
+    """A process and what it has left to do."""
+
+    def __init__(self, limit: float) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, other = context.Pipe()
+        self.process = context.Process(target=work, args=(other, limit), daemon=True)
+        self.process.start()
+        other.close()
+        self.todo = range(0)
+        self.done = 0
+        self.heard = time.monotonic()
+
+    def give(self, seeds: range) -> None:
+        self.todo, self.heard = seeds, time.monotonic()
+        self.pipe.send(seeds)
+
+    def results(self) -> Iterator[Result]:
+        """What it has said. EOFError: it died."""
+        while self.pipe.poll():
+            said = self.pipe.recv()
+            self.heard = time.monotonic()
+            if said is None:
+                self.todo = range(0)
+            elif isinstance(said, int):
+                self.todo = range(said, self.todo.stop)
+            else:
+                self.done += 1
+                self.todo = range(said[0] + 1, self.todo.stop)
+                yield said
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+class Pool:
+    def __init__(self, jobs: int, limit: float) -> None:
+        self.limit = limit
+        self.workers = [Worker(limit) for _ in range(jobs)]
+
+    def checked(self, first: int, count: int) -> Iterator[Result]:
+        """The result of each seed, as they come."""
+        end = first + count
+        chunks = [range(k, min(k + CHUNK, end)) for k in range(first, end, CHUNK)][::-1]
+        left = count
+        for worker in self.workers:
+            if chunks:
+                worker.give(chunks.pop())
+        while left:
+            ready = multiprocessing.connection.wait([w.pipe for w in self.workers], timeout=1)
+            for k, worker in enumerate(self.workers):
+                lost = ""
+                try:
+                    for result in worker.results() if worker.pipe in ready else ():
+                        left -= 1
+                        yield result
+                except (EOFError, ConnectionResetError):
+                    lost = "died"
+                if worker.todo and time.monotonic() - worker.heard > self.limit:
+                    lost = "hangs"
+                if lost and worker.todo:
+                    left -= 1
+                    yield worker.todo[0], lost, f"{lost}\n"
+                    if len(worker.todo) > 1:
+                        chunks.append(worker.todo[1:])
+                if lost or (not worker.todo and worker.done >= LIFE):
+                    worker.stop()
+                    worker = self.workers[k] = Worker(self.limit)
+                if not worker.todo and chunks:
+                    worker.give(chunks.pop())
+
+    def reduced(self, seed: int) -> str:
+        """The text of one that differs, smaller if that is done in time."""
+        worker = self.workers[0]
+        try:
+            worker.pipe.send(seed)
+            if worker.pipe.poll(2 * self.limit):
+                return worker.pipe.recv()
+        except (EOFError, OSError):
+            pass
+        worker.stop()
+        self.workers[0] = Worker(self.limit)
+        return generate(seed).source
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.stop()
