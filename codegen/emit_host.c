@@ -295,6 +295,8 @@ host_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef
     const struct ir_intrin_row *row = ir_intrin_row((enum ir_intrin)insn->imm);
     switch ((enum ir_rule)row->rule) {
     case IR_RULE_BARRIER: host_emit_barrier(e, ref, args, out); return true;
+    case IR_RULE_WARP:
+    case IR_RULE_CLOCK: return cg_warp_host(e, ref, args, out);
     case IR_RULE_SYNCWARP: cg_coro_meet(e, ref, SP_MEET_SYNC, args[0], NULL, NULL); return true;
     case IR_RULE_FENCE: return host_emit_fence(e, (enum ir_intrin)insn->imm);
     default: break;

@@ -4,7 +4,8 @@
  * On a GPU most are one LLVM intrinsic on 32 bits. Narrow values go extended, 64 bits as two shuffles,
  * or as one where they were extended from 32;
  * reductions of 64 bits are made of those of 32: a sum of pieces so small that 32 of them fit, the
- * smallest by the upper halves and then by the lower halves of who has that upper half. */
+ * smallest by the upper halves and then by the lower halves of who has that upper half. On the host
+ * the lanes meet in the scheduler, all with 64 bits. */
 #include <string.h>
 
 #include "codegen/internal.h"
@@ -242,5 +243,88 @@ cg_warp_nvptx(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *o
     default:
         *out = cg_emit_intrinsic(e, ir_intrin_row(id)->nv, 0, NULL, insn->n_args, args);
         return true;
+    }
+}
+
+/* ---- Host: lanes meet, runtime/cpu_meet.c ---- */
+
+static const struct {
+    enum ir_intrin id;
+    enum sp_meet meet;
+} warp_meets[] = {
+    {IR_INTRIN_SHFL, SP_MEET_SHFL},           {IR_INTRIN_SHFL_UP, SP_MEET_SHFL_UP},
+    {IR_INTRIN_SHFL_DOWN, SP_MEET_SHFL_DOWN}, {IR_INTRIN_SHFL_XOR, SP_MEET_SHFL_XOR},
+    {IR_INTRIN_VOTE_ALL, SP_MEET_ALL},        {IR_INTRIN_VOTE_ANY, SP_MEET_ANY},
+    {IR_INTRIN_VOTE_EQ, SP_MEET_EQ},          {IR_INTRIN_BALLOT, SP_MEET_BALLOT},
+    {IR_INTRIN_MATCH_ANY, SP_MEET_MATCH_ANY}, {IR_INTRIN_MATCH_ALL, SP_MEET_MATCH_ALL},
+    {IR_INTRIN_REDUCE_ADD, SP_MEET_ADD},      {IR_INTRIN_REDUCE_MIN, SP_MEET_MIN},
+    {IR_INTRIN_REDUCE_MAX, SP_MEET_MAX},      {IR_INTRIN_REDUCE_AND, SP_MEET_AND},
+    {IR_INTRIN_REDUCE_OR, SP_MEET_OR},        {IR_INTRIN_REDUCE_XOR, SP_MEET_XOR},
+};
+
+/* Numbers as signed 64 bits in the same order: an unsigned one has its upper bit flipped. */
+static LLVMValueRef
+warp_ordered(struct cg_emit *e, LLVMValueRef value, LLVMValueRef is_unsigned)
+{
+    LLVMBuilderRef b = e->builder;
+    LLVMTypeRef type = e->types[IR_T_I64];
+    LLVMValueRef as_signed = LLVMBuildSExt(b, value, type, "");
+    LLVMValueRef flipped =
+        LLVMBuildXor(b, LLVMBuildZExt(b, value, type, ""), cg_emit_i64(e, (uint64_t)1 << 63), "");
+    return LLVMBuildSelect(b, is_unsigned, flipped, as_signed, "");
+}
+
+static LLVMValueRef
+warp_meet(struct cg_emit *e, ir_ref ref, enum sp_meet meet, uint32_t n_args, LLVMValueRef *args)
+{
+    LLVMBuilderRef b = e->builder;
+    bool by_order = meet == SP_MEET_MIN || meet == SP_MEET_MAX;
+    LLVMValueRef operand = by_order ? warp_ordered(e, args[1], args[2])
+                                    : LLVMBuildZExt(b, args[1], e->types[IR_T_I64], "");
+    LLVMValueRef argument = NULL;
+    if (n_args == 4) { /* a lane and the group's width */
+        LLVMValueRef width = LLVMBuildShl(b, args[3], cg_emit_i32(e, 8), "");
+        argument = LLVMBuildOr(b, width, LLVMBuildAnd(b, args[2], cg_emit_i32(e, 31), ""), "");
+    }
+    LLVMValueRef result = cg_coro_meet(e, ref, meet, args[0], operand, argument);
+    if (by_order)
+        result = LLVMBuildSelect(
+            b, args[2], LLVMBuildXor(b, result, cg_emit_i64(e, (uint64_t)1 << 63), ""), result, "");
+    return LLVMBuildTrunc(b, result, e->types[ir_insn(e->func, ref)->type], "");
+}
+
+static LLVMValueRef
+warp_clock(struct cg_emit *e, const char *name)
+{
+    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_I64], NULL, 0, false);
+    LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
+    if (!fn) {
+        fn = LLVMAddFunction(e->module, name, type);
+        cg_emit_fn_attribute(e, fn, "nounwind", 0);
+        cg_emit_fn_attribute(e, fn, "willreturn", 0);
+    }
+    return LLVMBuildCall2(e->builder, type, fn, NULL, 0, "");
+}
+
+bool
+cg_warp_host(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out)
+{
+    const struct ir_insn *insn = ir_insn(e->func, ref);
+    for (size_t i = 0; i < sizeof warp_meets / sizeof *warp_meets; i++) {
+        if (warp_meets[i].id == (enum ir_intrin)insn->imm) {
+            *out = warp_meet(e, ref, warp_meets[i].meet, insn->n_args, args);
+            return true;
+        }
+    }
+    switch ((enum ir_intrin)insn->imm) {
+    case IR_INTRIN_ACTIVEMASK:
+        cg_coro_wait(e, ref, SP_WAIT_ALONE, 0);
+        *out = cg_host_load(e, e->types[IR_T_I32], e->hidden[HOST_MAILBOX],
+                            offsetof(struct sp_thread, result));
+        return true;
+    case IR_INTRIN_NANOSLEEP: cg_coro_wait(e, ref, SP_WAIT_SPIN, 0); return true;
+    case IR_INTRIN_CLOCK: *out = warp_low(e, warp_clock(e, "gpujit_ticks")); return true;
+    case IR_INTRIN_CLOCK64: *out = warp_clock(e, "gpujit_ticks"); return true;
+    default: *out = warp_clock(e, "gpujit_nanoseconds"); return true;
     }
 }

@@ -209,6 +209,8 @@ const char *cg_emit_symbol(struct cg_emit *e, const char *name);
 /* Effects of rules WARP and CLOCK, emit_warp.c. */
 SP_MUST_CHECK bool cg_warp_nvptx(struct cg_emit *e, ir_ref ref, LLVMValueRef *args,
                                  LLVMValueRef *out);
+SP_MUST_CHECK bool cg_warp_host(struct cg_emit *e, ir_ref ref, LLVMValueRef *args,
+                                LLVMValueRef *out);
 /* Rows of a few instructions, emit_inline.c. */
 LLVMValueRef cg_inline_nvptx(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args);
 LLVMValueRef cg_inline_host(struct cg_emit *e, const struct ir_insn *insn, LLVMValueRef *args);

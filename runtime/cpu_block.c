@@ -116,6 +116,7 @@ block_book(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w, uin
         warp->grid |= bit;
         block->n_grid++;
         return true;
+    case SP_WAIT_ALONE: warp->alone |= bit; return true;
     case SP_WAIT_MEET: warp->meet |= bit; return rt_cpu_meet_arrive(block, plan, w, lane, diag);
     default: break;
     }
@@ -129,13 +130,38 @@ block_book(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w, uin
     return true;
 }
 
+/* Lanes that wait at the same site are together, as far as lanes of a warp ever are: nobody of it can
+ * join them. */
+static void
+block_release_alone(struct cpu_block *block, uint32_t w)
+{
+    struct cpu_warp *warp = &block->warps[w];
+    struct sp_thread *lanes = &block->threads[w * CPU_WARP];
+    for (uint32_t a = warp->alone; a; a &= a - 1) {
+        struct sp_thread *thread = &lanes[__builtin_ctz(a)];
+        thread->result = 0;
+        for (uint32_t b = warp->alone; b; b &= b - 1)
+            if (lanes[__builtin_ctz(b)].wait == thread->wait)
+                thread->result |= b & -b;
+    }
+    warp->ready |= warp->alone;
+    warp->alone = 0;
+}
+
 /* Until no lane of the warp is ready. */
 static bool
 block_run_warp(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w, bool *progress_out,
                struct sp_diag *diag)
 {
     struct cpu_warp *warp = &block->warps[w];
-    for (uint32_t bits; (bits = warp->ready | warp->fresh) != 0;) {
+    for (;;) {
+        uint32_t bits = warp->ready | warp->fresh;
+        if (!bits && !warp->alone)
+            return true;
+        if (!bits) {
+            block_release_alone(block, w);
+            continue;
+        }
         uint32_t lane = (uint32_t)__builtin_ctz(bits), bit = 1u << lane;
         struct sp_thread *thread = &block->threads[w * CPU_WARP + lane];
         if (warp->ready & bit) {
@@ -152,7 +178,6 @@ block_run_warp(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w,
         if (!block_book(block, plan, w, lane, diag))
             return false;
     }
-    return true;
 }
 
 /* ---- The block ---- */

@@ -7,11 +7,11 @@
 #define CPU_WARP 32u
 
 /* Where the lanes of a warp are, a bit each; a lane that exists is in exactly one of the first
- * seven. */
+ * eight. */
 struct cpu_warp {
     uint32_t fresh; /* not started */
     uint32_t ready; /* can be resumed */
-    uint32_t barrier, grid, spin, meet;
+    uint32_t barrier, grid, spin, meet, alone;
     uint32_t done;    /* has ended, also by an exception */
     uint32_t all;     /* exists */
     uint32_t mask;    /* of the meeting that lanes come to now; 0: none */
@@ -71,6 +71,11 @@ SP_MUST_CHECK bool rt_cpu_meet_arrive(struct cpu_block *block, const struct cpu_
                                       uint32_t warp, uint32_t lane, struct sp_diag *diag);
 /* A lane of the warp has ended, which may complete meetings that it was named in. */
 void rt_cpu_meet_leave(struct cpu_block *block, const struct cpu_plan *plan, uint32_t warp);
+
+/* ---- cpu_lanes.c ---- */
+
+/* The lanes in `here`, which is not empty, have met: fills the result of each. */
+void rt_cpu_lanes_meet(enum sp_meet operation, struct sp_thread *lanes, uint32_t here);
 
 /* ---- cpu_deadlock.c: errors about threads that wait ---- */
 

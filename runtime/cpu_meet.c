@@ -6,21 +6,8 @@
  * operation; the call may be another. A lane that has ended or does not exist counts as arrived, but
  * takes no part. The warp keeps the bits of one meeting at hand, the one lanes come to now; others
  * (a warp whose halves work apart) are found by the masks in the mailboxes. The last to arrive
- * computes for all, by the operation's function in meet_operations. */
+ * computes for all, by what cpu_lanes.c has for the operation. */
 #include "runtime/cpu_block.h"
-
-/* Results of the lanes in `here`, all of which named `mask`. */
-typedef void (*meet_operation)(struct sp_thread *lanes, uint32_t mask, uint32_t here);
-
-static void
-meet_sync(struct sp_thread *lanes, uint32_t mask, uint32_t here)
-{
-    (void)lanes, (void)mask, (void)here;
-}
-
-static const meet_operation meet_operations[SP_N_MEETS] = {
-    [SP_MEET_SYNC] = meet_sync,
-};
 
 /* The waiting lanes of the warp that named this mask. */
 static uint32_t
@@ -40,7 +27,7 @@ meet_finish(struct cpu_warp *warp, const struct cpu_plan *plan, struct sp_thread
             uint32_t mask, uint32_t here)
 {
     uint32_t wait = lanes[__builtin_ctz(here)].wait;
-    meet_operations[plan->artifact->waits[wait - 1].operation](lanes, mask, here);
+    rt_cpu_lanes_meet(plan->artifact->waits[wait - 1].operation, lanes, here);
     warp->meet &= ~here;
     warp->ready |= here;
     if (warp->mask == mask)

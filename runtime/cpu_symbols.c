@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/cpu_t.h"
 
@@ -14,6 +15,26 @@
 #define CPU_C(name)
 #define CPU_HELPER(name) extern void name(void);
 #include "runtime/cpu_symbols.def"
+
+static uint64_t
+symbols_now(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t
+rt_cpu_ticks(void)
+{
+    return symbols_now(CLOCK_MONOTONIC);
+}
+
+uint64_t
+rt_cpu_nanoseconds(void)
+{
+    return symbols_now(CLOCK_REALTIME);
+}
 
 uint64_t
 rt_cpu_symbol(const char *name)

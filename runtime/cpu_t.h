@@ -175,6 +175,8 @@ void rt_cpu_unlink(struct cpu_linker *linker, struct cpu_linked *linked);
 /* cpu_symbols.c: the address of a function that compiled code may call, or 0. */
 uint64_t rt_cpu_symbol(const char *name);
 /* cpu_math.c */
+uint64_t rt_cpu_ticks(void);       /* nanoseconds of a clock that nobody sets */
+uint64_t rt_cpu_nanoseconds(void); /* since 1970 */
 double rt_cpu_cbrt(double x);
 float rt_cpu_tgammaf(float x);
 

@@ -103,6 +103,7 @@ enum sp_wait_kind {
     SP_WAIT_GRID, /* for all threads of the grid */
     SP_WAIT_SPIN, /* for memory to change: may go on at any time */
     SP_WAIT_MEET, /* for the lanes of `mask` in its warp */
+    SP_WAIT_ALONE, /* until no lane of its warp can go on; `result`: the lanes that wait at this site */
     SP_N_WAIT_KINDS
 };
 
@@ -110,6 +111,23 @@ enum sp_wait_kind {
  * each lane's `operand` (64 bits, of whatever type) and `argument` and fills its `result`. */
 enum sp_meet {
     SP_MEET_SYNC, /* nothing */
+    /* `operand` of another lane; `argument`: the five bits that say which one, the group's width << 8 */
+    SP_MEET_SHFL,
+    SP_MEET_SHFL_UP,
+    SP_MEET_SHFL_DOWN,
+    SP_MEET_SHFL_XOR,
+    SP_MEET_ALL, /* `operand` is a predicate */
+    SP_MEET_ANY,
+    SP_MEET_EQ,
+    SP_MEET_BALLOT,
+    SP_MEET_MATCH_ANY, /* lanes by equal `operand` */
+    SP_MEET_MATCH_ALL,
+    SP_MEET_ADD, /* of `operand`, signed */
+    SP_MEET_MIN,
+    SP_MEET_MAX,
+    SP_MEET_AND,
+    SP_MEET_OR,
+    SP_MEET_XOR,
     SP_N_MEETS
 };
 

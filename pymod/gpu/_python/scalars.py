@@ -144,9 +144,8 @@ class Scalar:
             raise operations.error(
                 "TypingError", message + "\n  Hint: give a type of the same width"
             )
-        cls, bits = new.cls, int(self.value)
-        if self.kind == FLOAT:
-            bits = to_bits(self.value, self.format)
+        cls, value = new.cls, self.value
+        bits = to_bits(value, self.format) if self.kind == FLOAT else int(value)
         if cls.kind == FLOAT:
             return cls(from_bits(bits % (1 << 8 * old.size), cls.format))
         return cls.of(Int(bits))
