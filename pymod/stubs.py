@@ -137,6 +137,12 @@ def dtypes() -> list[str]:
     return lines
 
 
+def parameter(text: str) -> str:
+    """shape -> shape: Any, alignment=16 -> alignment: Any = 16"""
+    name, _, default = text.partition("=")
+    return f"{name}: Any" + f" = {default}" * bool(default)
+
+
 def intrinsics() -> list[str]:
     """gpu.atomic.add is a class `_atomic` with a method `add` and a name `atomic` of that class."""
     flat, nested = [], {}
@@ -154,6 +160,8 @@ def intrinsics() -> list[str]:
         if parts[0] != "gpu":
             continue
         args = ", ".join(f"{c}: Any" for c in "abcdefgh"[:least]) + ", /" * (least > 0)
+        if ", MEMORY, " in row:  # these take keywords: their names are those of the doc
+            args = ", ".join(map(parameter, re.search(r"\((.*?)\):", doc)[1].split(", ")))
         if len(parts) == 2 and ", SREG, " in row:
             flat += [f"{parts[1]}: int", f'"""{doc}"""', ""]
         elif len(parts) == 2:

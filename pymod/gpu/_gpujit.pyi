@@ -346,23 +346,23 @@ class _gridDim(Intrinsic):
 gridDim: _gridDim
 class _shared(Intrinsic):
     @staticmethod
-    def array() -> Any:
+    def array(shape: Any, dtype: Any, alignment: Any = 16) -> Any:
         """shared.array(shape, dtype, alignment=16): an array that all threads of the block share; the shape is a constant, 0 stands for all that the launch adds."""
     @staticmethod
-    def dynamic() -> Any:
+    def dynamic(shape: Any, dtype: Any) -> Any:
         """shared.dynamic(shape, dtype): an array of any shape in the shared memory that the launch adds, behind those made before."""
 
 shared: _shared
 class _local(Intrinsic):
     @staticmethod
-    def array() -> Any:
+    def array(shape: Any, dtype: Any, alignment: Any = 16) -> Any:
         """local.array(shape, dtype, alignment=16): an array of the thread's own; the shape is a constant."""
 
 local: _local
 class _const(Intrinsic):
     @staticmethod
-    def array_like(a: Any, /) -> Any:
-        """const.array_like(array): the values that a NumPy array of the program has when the kernel is compiled, read-only."""
+    def array_like(ary: Any) -> Any:
+        """const.array_like(ary): the values that a NumPy array of the program has when the kernel is compiled, read-only."""
 
 const: _const
 class _atomic(Intrinsic):
