@@ -1,4 +1,7 @@
-"""y = a * x + y on a million numbers: compile, launch, copy back, compare with NumPy."""
+"""y = a * x + y: compile, launch, copy back, compare with NumPy.
+
+saxpy.py [numbers]
+"""
 
 import sys
 
@@ -14,7 +17,7 @@ def saxpy(n, a, x, y):
 
 
 def main() -> int:
-    n = 1_000_000
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     rng = np.random.default_rng(1)
     x = rng.standard_normal(n, dtype=np.float32)
     y = rng.standard_normal(n, dtype=np.float32)

@@ -470,3 +470,61 @@ def test_a_child_does_not_print_what_is_its_parents(tmp_path: Any) -> None:
     done = subprocess.run([sys.executable, "-Wignore", str(script)], capture_output=True, text=True,
                           timeout=120, check=True)  # fmt: skip
     assert done.stdout == "of 0\nof 1\n"
+
+
+@pytest.mark.skipif(gpu.device().kind != "cpu", reason="a GPU has a copy of the host's array")
+def test_what_a_running_kernel_prints_comes_out_before_it_ends() -> None:
+    stop = np.zeros(1, "int32")
+
+    class Stopping(io.StringIO):
+        def write(self, text: str) -> int:
+            stop[0] = 1
+            return super().write(text)
+
+    main = kit.kernel(
+        "def main(stop):\n    print('begins')\n    while stop[0] == 0:\n        pass\n"
+        "    print('ends')\n",
+        "main",
+    )
+    with contextlib.redirect_stdout(Stopping()) as out:
+        main[1, 1](stop)
+        gpu.synchronize()
+    assert out.getvalue() == "begins\nends\n"
+
+
+def test_threads_that_wait_for_each_other() -> None:
+    source = (
+        "def main(x):\n    t = gpu.threadIdx.x\n    print('before', t)\n    x[t] = t + 1\n"
+        "    gpu.syncthreads()\n    print('after', x[(t + 1) % 64])\n    gpu.syncthreads()\n"
+        "    if t == 0:\n        print('last')\n"
+    )
+    lines = shown(source, np.zeros(64, "int32"), block=64).splitlines()
+    assert sorted(lines[:64]) == sorted(f"before {t}" for t in range(64))
+    assert sorted(lines[64:128]) == sorted(f"after {t + 1}" for t in range(64))
+    assert lines[128:] == ["last"]
+
+
+INTERRUPTED = """
+import os, signal, threading
+import gpu, numpy as np
+@gpu.jit
+def main(stop):
+    print("begins")
+    while stop[0] == 0:
+        pass
+main[1, 1](np.ones(1, "int32"))
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    main[1, 1](np.zeros(1, "int32"))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(gpu.device().kind != "cpu", reason="only the CPU device stops kernels")
+def test_ctrl_c(tmp_path: Any) -> None:
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
+                          timeout=120, check=True)  # fmt: skip
+    assert done.stdout == "begins\nbegins\ninterrupted\n"

@@ -1,0 +1,45 @@
+"""Each program of examples/ runs, checks its result and says that it is correct."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import gpu
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# Arguments, and smaller ones for the python device; the pictures that are left behind.
+RUNS = {
+    "bitonic_sort": (["20000"], ["600"], []),
+    "heat": (["100", "30"], ["17", "3"], ["heat00000.pgm"]),
+    "histogram": (["300000"], ["700"], []),
+    "mandelbrot": (["200"], ["16"], ["mandelbrot.ppm"]),
+    "matmul": (["100"], ["17"], []),
+    "nbody": (["130", "3"], ["70", "1"], []),
+    "pi": (["3000", "100"], ["200", "20"], []),
+    "reduction": (["300000"], ["700"], []),
+    "saxpy": (["100000"], ["600"], []),
+    "scan": (["100000"], ["600"], []),
+}
+
+
+def test_all_are_here():
+    assert sorted(RUNS) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_example(name, tmp_path):
+    path = EXAMPLES / f"{name}.py"
+    args, small, pictures = RUNS[name]
+    args = small if gpu.device().kind == "python" else args
+    done = subprocess.run([sys.executable, "-W", "error", str(path), *args], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=300, env=dict(os.environ))  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith("correct\n") and not done.stderr
+    assert len(path.read_text().splitlines()) < 80
+    for picture in pictures:
+        head, _, pixels = (tmp_path / picture).read_bytes().partition(b"\n")
+        kind, width, height, largest = head.split()
+        n_channels = {b"P5": 1, b"P6": 3}[kind]
+        assert largest == b"255" and len(pixels) == int(width) * int(height) * n_channels
