@@ -36,9 +36,9 @@ def load(module: str):
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize("name", KERNELS)
-def test_examples(name, arch):
+def test_examples(name, arch, tmp_path):
     module, _, kernel = name.partition(".")
-    assemble(getattr(load(module), kernel).ptx(KERNELS[name], arch=arch), arch)
+    assemble(getattr(load(module), kernel).ptx(KERNELS[name], arch=arch), arch, tmp_path)
 
 
 def helper(v):
@@ -58,6 +58,6 @@ def printing(i, f, h, x):
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
-def test_printing(arch):
+def test_printing(arch, tmp_path):
     text = printing.ptx("int, float, float16, float32[:]", arch=arch)
-    assemble(text, arch)
+    assemble(text, arch, tmp_path)
