@@ -25,7 +25,7 @@ from gpu._python.scalars import Scalar, literal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import CodeType
     from typing import Any
 
@@ -102,18 +102,22 @@ OPERATORS = {
 FOLDED_FLOATS = ("+", "-", "*", "/")
 
 
+JUMPS = frozenset((*dis.hasjrel, *dis.hasjabs))
+
+
 @lru_cache(maxsize=256)
-def instructions_of(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int]]:
-    """The instructions, and their numbers by offset."""
+def instructions_of(code: CodeType) -> tuple[list[dis.Instruction], dict[int, int], set[int]]:
+    """The instructions, their numbers by offset, and those that are jumped to."""
     instructions = [i for i in dis.get_instructions(code) if i.opname != "CACHE"]
-    return instructions, {i.offset: k for k, i in enumerate(instructions)}
+    index = {i.offset: k for k, i in enumerate(instructions)}
+    return instructions, index, {index[i.argval] for i in instructions if i.opcode in JUMPS}
 
 
 class Walk:
-    """The states before each instruction of one code object."""
+    """The states where ways meet in one code object, and what follows from them."""
 
     def __init__(self, code: CodeType, lookup: Callable[[str], Any], free: dict[str, Any]) -> None:
-        self.instructions, self.index = instructions_of(code)
+        self.instructions, self.index, self.targets = instructions_of(code)
         self.lookup, self.free = lookup, free
         n_args = code.co_argcount + code.co_kwonlyargcount
         n_args += bool(code.co_flags & 4) + bool(code.co_flags & 8)
@@ -127,15 +131,15 @@ class Walk:
     def run(self) -> Facts:
         work = [0]
         while work:
-            k = work.pop()
-            for target, state in self.successors(k):
+            for source, target, state in self.flow(work.pop()):
                 sources = self.edges.setdefault(target, {})
-                if sources.get(k) != state:
-                    sources[k] = state
+                if sources.get(source) != state:
+                    sources[source] = state
                     work.append(target)
         self.facts = Facts()  # of the final states only
         for k in self.edges:
-            self.successors(k)
+            for _ in self.flow(k):
+                pass
         return self.facts
 
     def state(self, k: int) -> State:
@@ -147,22 +151,25 @@ class Walk:
             variables = [join(a, b) for a, b in zip(variables, other[1], strict=True)]
         return stack, variables
 
-    def successors(self, k: int) -> list[tuple[int, State]]:
-        """The instructions that may follow, each with its state."""
-        instruction = self.instructions[k]
+    def flow(self, k: int) -> Iterator[tuple[int, int, State]]:
+        """From the instruction to where other ways come in: each such way on, with its state."""
         stack, variables = self.state(k)
-        name, found = instruction.opname, []
-        if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
-            effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=True)
-            jumped = stack[: len(stack) + effect] + [None] * effect
-            found.append((self.index[instruction.argval], (jumped, variables)))
-            if name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"):
-                return found
-        if name not in ENDS and k + 1 < len(self.instructions):
-            variables = list(variables)
+        while True:
+            instruction = self.instructions[k]
+            name = instruction.opname
+            if instruction.opcode in JUMPS:
+                effect = dis.stack_effect(instruction.opcode, instruction.arg, jump=True)
+                jumped = stack[: len(stack) + effect] + [None] * effect
+                yield k, self.index[instruction.argval], (jumped, list(variables))
+                if name in ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"):
+                    return
+            if name in ENDS or k + 1 == len(self.instructions):
+                return
             self.step(instruction, stack, variables)
-            found.append((k + 1, (stack, variables)))
-        return found
+            k += 1
+            if k in self.targets:
+                yield k - 1, k, (stack, variables)
+                return
 
     def step(self, instruction: dis.Instruction, stack: list, variables: list) -> None:
         """What the instruction does to the stack and the variables."""

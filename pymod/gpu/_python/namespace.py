@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gpu._python import atomics, barriers, bits, memory, operations, warps
 from gpu._python.arrays import integer_of
 from gpu._python.context import context
@@ -79,6 +81,7 @@ def varies(path: str) -> bool:
     return path.removeprefix("gpu.") in warps.REGISTERS
 
 
+@cache
 def has(path: str) -> bool:
     """Whether a path leads to a name or a namespace."""
     name = path.removeprefix("gpu.")
