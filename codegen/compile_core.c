@@ -143,14 +143,28 @@ core_optimise(const struct cg_request *request, struct ir_module *core, struct s
     return true;
 }
 
+static bool
+core_waits_for_grid(const struct ir_module *core)
+{
+    for (uint32_t f = 0; f < core->funcs.len; f++) {
+        const struct ir_func *func = core->funcs.data[f];
+        for (ir_ref ref = 1; ref < func->insns.len; ref++)
+            if (ir_insn(func, ref)->op == IR_EFFECT &&
+                ir_insn(func, ref)->imm == IR_INTRIN_GRID_SYNC)
+                return true;
+    }
+    return false;
+}
+
 /* Loops that wait, effects; what must be inlined: on the host, whose threads wait in the kernel alone,
- * also the functions that wait. */
+ * also the functions that wait; so too where blocks wait for each other, by an address that only the
+ * kernel has. */
 static bool
 core_settle_waits(const struct cg_request *request, struct ir_module *core, struct sp_diag *diag)
 {
     ir_opt_spin(core, !request->arch.sm);
     ir_fill_effects(core);
-    if (!ir_inline_must(core, !request->arch.sm, diag) ||
+    if (!ir_inline_must(core, !request->arch.sm || core_waits_for_grid(core), diag) ||
         !core_verify(request, core, "inlining what must be", diag))
         return false;
     ir_fill_effects(core);
@@ -241,6 +255,7 @@ core_artifact(const struct cg_request *request, const struct ir_module *core)
     sp_str_finish(&target);
     artifact->name = core_strdup(core->funcs.data[0]->name);
     artifact->written = UINT64_MAX;
+    artifact->cooperative = core_waits_for_grid(core);
     artifact->max_threads = (uint32_t)request->options.max_threads;
     core_fill_sites(artifact, core);
     return artifact;

@@ -297,6 +297,7 @@ host_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef
     case IR_RULE_BARRIER: host_emit_barrier(e, ref, args, out); return true;
     case IR_RULE_WARP:
     case IR_RULE_CLOCK: return cg_warp_host(e, ref, args, out);
+    case IR_RULE_GRID_SYNC: cg_coro_wait(e, ref, SP_WAIT_GRID, 0); return true;
     case IR_RULE_SYNCWARP: cg_coro_meet(e, ref, SP_MEET_SYNC, args[0], NULL, NULL); return true;
     case IR_RULE_FENCE: return host_emit_fence(e, (enum ir_intrin)insn->imm);
     default: break;

@@ -70,11 +70,13 @@ nvptx_emit_entry(struct cg_emit *e, const char *symbol)
 {
     const struct ir_func *func = e->core->funcs.data[0];
     struct cg_emit_func *body = &e->funcs[0];
-    LLVMTypeRef *types = SP_NEW_N(e->arena, LLVMTypeRef, func->n_params + 1);
+    LLVMTypeRef *types = SP_NEW_N(e->arena, LLVMTypeRef, func->n_params + 2);
     uint32_t n = func->n_params;
     for (uint32_t i = 0; i < n; i++)
         types[i] = e->types[func->params[i].type == IR_T_I1 ? IR_T_I8 : func->params[i].type];
     if (cg_needs_fault(func))
+        types[n++] = e->types[IR_T_PTR_GLOBAL];
+    if (e->artifact->cooperative)
         types[n++] = e->types[IR_T_PTR_GLOBAL];
     LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, n, false);
 
@@ -245,6 +247,7 @@ nvptx_emit_effect(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRe
             all[1] = args[0];
         *out = cg_emit_intrinsic(e, row->nv, 0, NULL, 1 + insn->n_args, all);
         return true;
+    case IR_RULE_GRID_SYNC: cg_grid_sync(e); return true;
     case IR_RULE_SYNCWARP: *out = cg_emit_intrinsic(e, row->nv, 0, NULL, 1, args); return true;
     case IR_RULE_WARP:
     case IR_RULE_CLOCK: return cg_warp_nvptx(e, ref, args, out);

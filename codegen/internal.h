@@ -247,6 +247,9 @@ void cg_host_store(struct cg_emit *e, LLVMValueRef value, LLVMValueRef base, siz
 void cg_host_load_args(struct cg_emit *e, LLVMValueRef block, LLVMValueRef area, uint32_t n_hidden,
                        LLVMValueRef *args);
 
+/* The grid's barrier on a GPU, emit_grid.c. */
+void cg_grid_sync(struct cg_emit *e);
+
 /* Kernels that wait: emit_coro.c. Whether function 0 is one. */
 bool cg_coro_is(const struct cg_emit *e);
 bool cg_coro_entry(struct cg_emit *e, const char *symbol);

@@ -63,7 +63,7 @@ cg_params_fill(struct cg_emit *e)
         return sp_diag_set(e->diag, SP_E_IR_INVALID, NULL, kernel->name,
                            "its parameters do not match the arguments");
 
-    artifact->params = sp_alloc((n + 1) * sizeof *artifact->params);
+    artifact->params = sp_alloc((n + 2) * sizeof *artifact->params);
     artifact->n_arguments = request->n_args ? request->n_args : n;
     for (uint32_t i = 0; i < request->n_args; i++) {
         if (request->args[i].kind == IR_ARG_SCALAR)
@@ -85,5 +85,7 @@ cg_params_fill(struct cg_emit *e)
     artifact->prints = kernel->may_print;
     if (cg_needs_fault(kernel) && e->target == &cg_nvptx)
         params_add(artifact, SP_PARAM_FAULT, 0, 0, 8);
+    if (artifact->cooperative && e->target == &cg_nvptx)
+        params_add(artifact, SP_PARAM_GRID, 0, 0, 8);
     return true;
 }

@@ -4,6 +4,7 @@
  * exist only where the function in Python has them. */
 #include "ir/infer_t.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -275,6 +276,17 @@ intrin_barrier(struct intrin_call *call, struct ir_cell *out)
     return true;
 }
 
+/* A group of threads is a namespace of its methods. */
+static bool
+intrin_this_grid(struct intrin_call *call, struct ir_cell *out)
+{
+    ir_const group;
+    bool found = ir_path_const(call->in->module, "gpu.cg.GridGroup", &group);
+    assert(found && "the namespace of the group's methods");
+    *out = infer_constant(call->in, group);
+    return found;
+}
+
 static bool
 intrin_syncwarp(struct intrin_call *call, struct ir_cell *out)
 {
@@ -321,7 +333,9 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_NP_BITS:
     case IR_RULE_NP_DTYPE: return infer_rule_numpy(call, out);
     case IR_RULE_METHOD: return infer_rule_method(call, out);
+    case IR_RULE_THIS_GRID: return intrin_this_grid(call, out);
     case IR_RULE_BARRIER:
+    case IR_RULE_GRID_SYNC:
     case IR_RULE_FENCE: return intrin_barrier(call, out);
     case IR_RULE_SYNCWARP: return intrin_syncwarp(call, out);
     case IR_RULE_WARP: return infer_rule_warp(call, out);

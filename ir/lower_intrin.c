@@ -273,6 +273,7 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_NP_BITS: return lower_numpy(l, py, id);
     case IR_RULE_METHOD: return lower_method(l, py, id);
     case IR_RULE_BARRIER:
+    case IR_RULE_GRID_SYNC:
     case IR_RULE_FENCE: return intrin_barrier(l, py, id);
     case IR_RULE_SYNCWARP: return intrin_syncwarp(l, py);
     case IR_RULE_MEMORY: return lower_memory(l, py, id);
@@ -282,6 +283,7 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_LANEMASK:
         return lower_scalar(l, IR_T_UINT32, lower_emit(l, IR_INTRIN, IR_T_I32, id, 0, NULL));
     case IR_RULE_PRINT: return lower_print(l, py);
+    case IR_RULE_THIS_GRID:
     case IR_RULE_SREG:
     case IR_RULE_NP_DTYPE:
     case IR_RULE_OPERATOR: break;

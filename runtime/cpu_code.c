@@ -54,7 +54,7 @@ rt_cpu_load(struct rt_device *base, struct artifact *artifact, const struct rt_j
     if (artifact->n_waits)
         ((void (*)(struct sp_waiting *))(void (*)(void))entry)(&code->waiting);
     code->linked = linked;
-    code->fault_offset = rt_fault_offset(artifact);
+    code->fault_offset = rt_param_offset(artifact, SP_PARAM_FAULT);
     atomic_init(&code->shares, 1);
     *code_out = &code->base;
     return true;

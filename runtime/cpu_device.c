@@ -268,7 +268,12 @@ device_prepare(struct rt_device *base, struct rt_code *code, const struct rt_lau
     int64_t grid[3], block[3];
     for (int i = 0; i < 3; i++)
         grid[i] = launch->grid[i], block[i] = launch->block[i];
-    return rt_limits_check(&base->info, &code->attributes, grid, block, launch->shared_B, diag);
+    if (!rt_limits_check(&base->info, &code->attributes, grid, block, launch->shared_B, diag))
+        return false;
+    if (!code->artifact->cooperative)
+        return true;
+    struct cpu_queue *queue = &device_of(base)->queue;
+    return rt_grid_fits(launch, (int64_t)rt_cpu_queue_blocks(queue, code, launch), diag);
 }
 
 static bool

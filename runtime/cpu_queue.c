@@ -329,6 +329,17 @@ queue_fill_job(struct cpu_queue *queue, struct cpu_job *job, struct cpu_code *co
     }
 }
 
+uint64_t
+rt_cpu_queue_blocks(const struct cpu_queue *queue, const struct rt_code *code,
+                    const struct rt_launch *launch)
+{
+    struct sp_block context = {.block_dim = {launch->block[0], launch->block[1], launch->block[2]}};
+    struct cpu_plan plan;
+    rt_cpu_plan_init(&plan, code->artifact, &((const struct cpu_code *)code)->waiting, &context,
+                     NULL, launch->shared_B + code->artifact->shared_B);
+    return queue->blocks_B / plan.size_B;
+}
+
 bool
 rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *code, const struct rt_launch *launch,
                  const void *params, struct sp_diag *diag)

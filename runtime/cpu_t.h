@@ -130,6 +130,9 @@ void rt_cpu_queue_finish(struct cpu_queue *queue);
 void rt_cpu_queue_reset(struct cpu_queue *queue);
 /* Jobs so far: a job's ticket is n_submitted after it was added. */
 void rt_cpu_queue_count(struct cpu_queue *queue, uint64_t *submitted_out, uint64_t *finished_out);
+/* How many blocks of such a launch may wait at the same time. */
+uint64_t rt_cpu_queue_blocks(const struct cpu_queue *queue, const struct rt_code *code,
+                             const struct rt_launch *launch);
 SP_MUST_CHECK bool rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *code,
                                     const struct rt_launch *launch, const void *params,
                                     struct sp_diag *diag);

@@ -102,7 +102,7 @@ code_create(struct cuda_device *dev, struct artifact *artifact, CUmodule module,
         if (end_B > code->params_B)
             code->params_B = end_B;
     }
-    code->fault_offset = artifact->n_sites ? rt_fault_offset(artifact) : -1;
+    code->fault_offset = artifact->n_sites ? rt_param_offset(artifact, SP_PARAM_FAULT) : -1;
     atomic_init(&code->dynamic_B, 0);
     atomic_init(&code->shares, 1);
     code_fill_attributes(dev, code);
@@ -166,6 +166,18 @@ rt_cuda_unload(struct rt_code *code)
     rt_cuda_code_drop((struct cuda_code *)code);
 }
 
+static bool
+code_grow_shared(struct cuda_device *dev, struct cuda_code *code, uint32_t dynamic_B,
+                 struct sp_diag *diag)
+{
+    CUresult result = dev->api->cuFuncSetAttribute(
+        code->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)dynamic_B);
+    if (result != CUDA_SUCCESS)
+        return rt_cuda_fail(dev->driver, "cuFuncSetAttribute", result, diag);
+    atomic_store(&code->dynamic_B, dynamic_B);
+    return true;
+}
+
 bool
 rt_cuda_prepare(struct rt_device *base, struct rt_code *code_base, const struct rt_launch *launch,
                 struct sp_diag *diag)
@@ -178,18 +190,16 @@ rt_cuda_prepare(struct rt_device *base, struct rt_code *code_base, const struct 
     if (!rt_limits_check(&base->info, &code_base->attributes, grid, block, launch->shared_B, diag))
         return false;
     uint32_t dynamic_B = launch->shared_B + code->base.artifact->added_B;
-    if (dynamic_B <= atomic_load(&code->dynamic_B))
+    bool grows = dynamic_B > atomic_load(&code->dynamic_B);
+    if (!grows && !code->base.artifact->cooperative)
         return true;
     enum cuda_entered entered = cuda_enter(dev, diag);
     if (entered == CUDA_ENTER_FAILED)
         return false;
-    CUresult result = dev->api->cuFuncSetAttribute(
-        code->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)dynamic_B);
+    bool ok = (!grows || code_grow_shared(dev, code, dynamic_B, diag)) &&
+              (!code->base.artifact->cooperative || rt_cuda_grid_fits(dev, code, launch, diag));
     cuda_leave(dev, entered);
-    if (result != CUDA_SUCCESS)
-        return rt_cuda_fail(dev->driver, "cuFuncSetAttribute", result, diag);
-    atomic_store(&code->dynamic_B, dynamic_B);
-    return true;
+    return ok;
 }
 
 static CUresult
@@ -222,15 +232,17 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
         ok = rt_cuda_fault_take(dev, code, launch, &slot, &address, diag);
         memcpy((char *)params + code->fault_offset, &address, sizeof address);
     }
-    if (ok)
+    bool taken = raises && ok;
+    if (ok && code->base.artifact->cooperative)
+        ok = rt_cuda_grid_start(dev, code, launch, params, &result, diag);
+    else if (ok)
         result = code_start(dev, code, launch, params);
-    if (raises && ok && result == CUDA_SUCCESS)
+    if (taken && ok && result == CUDA_SUCCESS)
         rt_cuda_fault_launched(dev, slot);
-    if (__builtin_expect(result != CUDA_SUCCESS, 0)) {
-        if (raises)
-            rt_cuda_fault_give_back(dev, slot);
+    else if (taken)
+        rt_cuda_fault_give_back(dev, slot);
+    if (__builtin_expect(result != CUDA_SUCCESS, 0))
         ok = rt_cuda_fail(dev->driver, "cuLaunchKernel", result, diag);
-    }
     cuda_leave(dev, entered);
     return ok;
 }

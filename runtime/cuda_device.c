@@ -227,6 +227,7 @@ static bool
 device_stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
 {
     bool ok;
+    rt_cuda_grids_forget((struct cuda_device *)base, stream);
     CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamDestroy, (CUstream)stream);
     return ok;
 }
@@ -307,6 +308,7 @@ device_destroy(struct rt_device *base)
     enum cuda_entered entered = cuda_enter(dev, &ignored);
     if (entered != CUDA_ENTER_FAILED)
         dev->api->cuCtxSynchronize();
+    rt_cuda_grids_finish(dev);
     rt_cuda_faults_finish(dev);
     cuda_leave(dev, entered);
     CUcontext current = NULL;
@@ -406,6 +408,7 @@ rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordina
     dev->device = device;
     device_fill_info(dev, ordinal);
     rt_cuda_faults_init(&dev->faults);
+    rt_cuda_grids_init(&dev->grids);
     *dev_out = &dev->base;
     return true;
 }

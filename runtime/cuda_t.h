@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "runtime/rt_t.h"
+#include "support/vec.h"
 
 typedef int CUresult;
 typedef int CUdevice;
@@ -83,6 +84,19 @@ struct cuda_faults {
     uint32_t n_printing;               /* slots whose launches may print */
 };
 
+/* Where blocks that wait for each other meet, cuda_grid.c. */
+struct cuda_grid_word {
+    rt_stream stream;
+    uint64_t thread; /* of the host, for its own stream; else 0 */
+    CUdeviceptr address;
+    bool gone; /* the stream was destroyed */
+};
+
+struct cuda_grids {
+    pthread_mutex_t lock;
+    SP_VEC(struct cuda_grid_word) words;
+};
+
 struct cuda_device {
     struct rt_device base;
     const struct cuda_driver *driver;
@@ -90,6 +104,7 @@ struct cuda_device {
     CUcontext context;
     CUdevice device;
     struct cuda_faults faults;
+    struct cuda_grids grids;
 };
 
 /* Makes the device's context current: nothing to do as a rule. If another one is current it is put
@@ -130,6 +145,18 @@ bool rt_cuda_prepare(struct rt_device *dev, struct rt_code *code, const struct r
                      struct sp_diag *diag);
 bool rt_cuda_launch(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
                     void *params, struct sp_diag *diag);
+
+/* cuda_grid.c. With the context current. */
+void rt_cuda_grids_init(struct cuda_grids *grids);
+void rt_cuda_grids_finish(struct cuda_device *dev);
+void rt_cuda_grids_forget(struct cuda_device *dev, rt_stream stream);
+/* Whether all blocks of a cooperative launch can run at the same time; an error if not. */
+SP_MUST_CHECK bool rt_cuda_grid_fits(struct cuda_device *dev, const struct cuda_code *code,
+                                     const struct rt_launch *launch, struct sp_diag *diag);
+/* False: it was not launched, and `diag` says why; else what the driver said. */
+SP_MUST_CHECK bool rt_cuda_grid_start(struct cuda_device *dev, struct cuda_code *code,
+                                      const struct rt_launch *launch, void *params,
+                                      CUresult *result_out, struct sp_diag *diag);
 
 /* cuda_fault.c. With the context current. */
 void rt_cuda_faults_init(struct cuda_faults *faults);

@@ -64,3 +64,16 @@ rt_limits_check(const struct rt_info *info, const struct rt_attributes *attribut
     }
     return true;
 }
+
+bool
+rt_grid_fits(const struct rt_launch *launch, int64_t at_once, struct sp_diag *diag)
+{
+    int64_t blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (blocks <= at_once)
+        return true;
+    sp_diag_set(diag, SP_E_GRID_WAITS, NULL, (long long)blocks, (long long)at_once);
+    return sp_diag_hint(diag,
+                        "launch at most %lld blocks and let each thread work on several "
+                        "elements: for i in range(gpu.grid(1), n, gpu.gridsize(1))",
+                        (long long)at_once);
+}

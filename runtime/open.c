@@ -169,10 +169,10 @@ rt_print_info(struct rt_runtime *rt, struct sp_str *out)
 }
 
 int32_t
-rt_fault_offset(const struct artifact *artifact)
+rt_param_offset(const struct artifact *artifact, enum sp_param_kind kind)
 {
     for (uint32_t i = 0; i < artifact->n_params; i++)
-        if (artifact->params[i].kind == SP_PARAM_FAULT)
+        if (artifact->params[i].kind == kind)
             return (int32_t)artifact->params[i].offset_B;
     return -1;
 }

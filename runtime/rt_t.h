@@ -66,8 +66,11 @@ struct sp_diag *rt_unraised_of(struct rt_unraised_list *list, uint64_t thread);
 bool rt_unraised_take(struct rt_unraised_list *list, const struct rt_wait *wait,
                       struct sp_diag *diag);
 
-/* The offset of the fault address in the parameter area, or -1. */
-int32_t rt_fault_offset(const struct artifact *artifact);
+/* The offset of the first parameter of a kind in the parameter area, or -1. */
+int32_t rt_param_offset(const struct artifact *artifact, enum sp_param_kind kind);
+/* limits.c: whether a grid whose blocks wait for each other has at most so many blocks. */
+SP_MUST_CHECK bool rt_grid_fits(const struct rt_launch *launch, int64_t at_once,
+                                struct sp_diag *diag);
 /* print.c. A buffer that kernels print into, and what was read from it; under its owner's lock. */
 struct rt_print_buffer {
     uint64_t *words; /* NULL until the first kernel that prints; zero where nothing was written */

@@ -24,6 +24,7 @@ enum sp_param_kind {
     SP_PARAM_EXTENT, /* shape[axis], int64 */
     SP_PARAM_STRIDE, /* strides[axis] in bytes, int64 */
     SP_PARAM_FAULT,  /* address of the launch's struct sp_fault; `argument` is meaningless */
+    SP_PARAM_GRID,   /* address of 4 bytes where blocks of the launch meet; they stay, or are 0 */
 };
 
 struct sp_param {
@@ -182,6 +183,8 @@ struct artifact {
     uint32_t shared_B;    /* shared memory of the kernel's own arrays */
     uint32_t added_B;     /* of these, what the launch must ask for as if it were its own */
     uint32_t max_threads; /* of a block by launch bounds; 0: the device's own limit */
+
+    bool cooperative; /* blocks wait for each other, so all of them must run at the same time */
 
     uint32_t facts;       /* which facts it was specialised on; 0: none */
     struct sp_digest key; /* content key for caches */

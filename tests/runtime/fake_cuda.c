@@ -289,6 +289,37 @@ cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, un
 }
 
 CUresult
+cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                          unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                          unsigned int block_z, unsigned int shared_B, CUstream stream,
+                          void **params)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (fake.launch_result != CUDA_SUCCESS)
+        return fake.launch_result;
+    unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+    (void)function;
+    fake.n_cooperative++;
+    memcpy(fake.grid, grid, sizeof grid);
+    memcpy(fake.block, block, sizeof block);
+    fake.shared_B = shared_B;
+    fake.stream = stream;
+    memcpy(fake.params, params[0], 8); /* an int64, a float, the address of the grid */
+    memcpy(fake.params + 8, params[1], 4);
+    memcpy(fake.params + 16, params[2], 8);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction function, int block, size_t shared_B)
+{
+    FAKE_NEEDS_CONTEXT;
+    (void)function;
+    *n = block > 512 || shared_B > 1000 ? 1 : 3;
+    return CUDA_SUCCESS;
+}
+
+CUresult
 cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
 {
     FAKE_NEEDS_CONTEXT;
@@ -423,8 +454,7 @@ cuStreamCreate(CUstream *stream, unsigned int flags)
 {
     FAKE_NEEDS_CONTEXT;
     (void)flags;
-    fake.n_streams++;
-    *stream = (CUstream)(uintptr_t)0x5000;
+    *stream = (CUstream)(uintptr_t)(0x5000 + fake.n_streams++);
     return CUDA_SUCCESS;
 }
 

@@ -14,6 +14,7 @@ struct fake_cuda {
 
     /* records */
     int n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;
+    int n_cooperative;
     int n_push, n_pop, n_set;
     CUcontext current;
     unsigned grid[3], block[3], shared_B;

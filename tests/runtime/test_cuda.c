@@ -572,6 +572,63 @@ test_faults_of_many_threads(void **state)
     rt_code_unload(code);
 }
 
+/* Blocks that wait for each other: each stream has a place for them, which stays. */
+static void
+test_cooperative(void **state)
+{
+    struct fixture *f = *state;
+    struct artifact *artifact = make_artifact(false);
+    artifact->cooperative = true;
+    artifact->n_params = 3;
+    artifact->params[2].kind = SP_PARAM_GRID;
+    struct rt_code *code;
+    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    sp_artifact_destroy(artifact);
+    rt_stream stream, other;
+    assert_true(rt_device_stream_create(f->dev, &stream, &f->diag));
+    assert_true(rt_device_stream_create(f->dev, &other, &f->diag));
+    const rt_stream streams[] = {0, stream, 0, stream, other};
+    uint64_t places[5];
+    for (int i = 0; i < 5; i++) {
+        struct rt_launch how = {{2, 3, 1}, {64, 1, 1}, 8, 0, streams[i], 0};
+        char params[24] = {7, 0, 0, 0, 0, 0, 0, 0, 9};
+        assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
+        assert_true(rt_device_launch(f->dev, code, &how, params, &f->diag));
+        assert_int_equal(f->fake->n_cooperative, i + 1);
+        assert_int_equal(f->fake->grid[1], 3);
+        assert_int_equal(f->fake->shared_B, 8);
+        assert_int_equal(f->fake->params[0], 7);
+        assert_int_equal(f->fake->params[8], 9);
+        memcpy(&places[i], f->fake->params + 16, 8);
+        assert_int_not_equal(places[i], 0);
+    }
+    assert_int_equal(f->fake->n_launches, 0);
+    assert_true(places[0] == places[2] && places[1] == places[3]);
+    assert_true(places[0] != places[1] && places[0] != places[4] && places[1] != places[4]);
+
+    struct rt_launch own = {{2, 1, 1}, {64, 1, 1}, 0, 0, 2, 1}; /* the thread's own stream */
+    char params[24];
+    for (own.thread = 1; own.thread < 3; own.thread++) {
+        assert_true(rt_device_launch(f->dev, code, &own, params, &f->diag));
+        memcpy(&places[own.thread], params + 16, 8);
+    }
+    assert_true(places[1] != places[2]);
+
+    uint32_t most = 3 * rt_device_info(f->dev)->n_processors;
+    struct rt_launch large = {{most, 1, 1}, {64, 1, 1}, 0, 0, 0, 0};
+    assert_true(rt_device_prepare(f->dev, code, &large, &f->diag));
+    large.grid[0]++;
+    assert_false(rt_device_prepare(f->dev, code, &large, &f->diag));
+    expect(f, SP_E_GRID_WAITS, "wait for each other", "launch at most");
+    f->fake->launch_result = CUDA_ERROR_INVALID_VALUE;
+    assert_false(rt_device_launch(f->dev, code, &own, params, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "cuLaunch", NULL);
+    f->fake->launch_result = CUDA_SUCCESS;
+    assert_true(rt_device_stream_destroy(f->dev, other, &f->diag));
+    assert_true(rt_device_stream_destroy(f->dev, stream, &f->diag));
+    rt_code_unload(code);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -589,6 +646,7 @@ main(int argc, char **argv)
         WITH_DEVICE(test_contexts),
         WITH_DEVICE(test_launch),
         WITH_DEVICE(test_shared_memory),
+        WITH_DEVICE(test_cooperative),
         WITH_DEVICE(test_jit_options_and_logs),
         WITH_DEVICE(test_memory),
         WITH_DEVICE(test_query),
