@@ -31,8 +31,10 @@ static bool
 atomic_check_operand(struct intrin_call *call, uint32_t i, ir_type dtype)
 {
     ir_type type = call->args[i].type;
-    if (!ir_type_is_scalar(type))
-        return infer_bad_argument(call, i, NULL);
+    if (!ir_type_is_scalar(type)) {
+        const char *hint = infer_number_hint(call->in, type);
+        return infer_bad_argument(call, i, hint ? hint : "a number is needed here");
+    }
     if (!ir_is_float(type) || ir_is_float(dtype))
         return true;
     return infer_bad_argument(call, i,
@@ -57,7 +59,10 @@ infer_rule_atomic(struct intrin_call *call, struct ir_cell *out)
         return false;
     if (array.read_only) {
         CALL_ERROR(call, READ_ONLY, infer_text(in, call->args[0].type));
-        return CALL_HINT(call, "%s changes an element: give an array that may be written",
+        return CALL_HINT(call,
+                         array.space == IR_SPACE_CONST
+                             ? "%s changes an element: pass the array to the kernel, then it may"
+                             : "%s changes an element: give an array that may be written",
                          call->name);
     }
     for (uint32_t i = 1 + has_index; i < call->n; i++)

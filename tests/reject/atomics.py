@@ -1,6 +1,9 @@
 """Wrong uses of gpu.atomic."""
 
 import gpu
+import numpy as np
+
+TABLE = np.arange(4)
 
 
 # kernel(float32[:])
@@ -116,6 +119,28 @@ def index_of_the_first(x):
 # kernel(int32[:])
 def keyword(x):
     gpu.atomic.add(x, 0, value=1)  # error: ARGUMENT_NAME no argument 'value'
+
+
+# kernel(int32[:])
+def nothing(x):
+    gpu.atomic.cas(x, 0, None, 1)  # error: ARGUMENT_TYPE a number is needed here
+
+
+# kernel(int32[:])
+def captured(x):
+    gpu.atomic.add(TABLE, 0, x[0])  # error: READ_ONLY pass the array to the kernel, then it may
+
+
+# kernel(int32[:])
+def constant(x):
+    table = gpu.const.array_like(TABLE)
+    gpu.atomic.compare_and_swap(table, 0, 1)  # error: READ_ONLY changes an element
+
+
+# kernel(int32[:])
+def spaces_meet(x):
+    y = x if x[0] else gpu.shared.array(4, gpu.int32)
+    gpu.atomic.add(y, 0, 1)  # error: CANNOT_MEET on one path
 
 
 # kernel(int32[:])

@@ -155,7 +155,7 @@ def store_through_array_like(x):
 
 # kernel(float32[:])
 def atomic_on_constant_data(x):
-    gpu.atomic.add(TABLE, 0, 1)  # error: READ_ONLY an array that may be written
+    gpu.atomic.add(TABLE, 0, 1)  # error: READ_ONLY pass the array to the kernel
 
 
 # kernel(float32[:])
