@@ -63,6 +63,49 @@ def test_a_debugger_may_change_a_variable(tmp_path):
     assert "out [1.0, 3.0, 0.0, 7.0]" in out
 
 
+WAITS = """
+    import numpy as np, gpu
+
+    @gpu.jit
+    def kernel(x, out):
+        i = gpu.threadIdx.x
+        tile = gpu.shared.array(4, gpu.float32)
+        if i == 1:
+            breakpoint()
+        tile[i] = x[i]
+        gpu.syncthreads()
+        out[i] = tile[3 - i] + 1
+
+    x = np.arange(4, dtype=np.float32)
+    out = np.zeros(4)
+    kernel[1, 4](x, out)
+    print("out", out.tolist())
+"""
+
+
+def test_pdb_steps_over_a_barrier(tmp_path):
+    stdin = "n\nn\nn\np i, tile[3]\nc\n"
+    code, out, err = run(WAITS, tmp_path, stdin=stdin)
+    assert code == 0, err
+    assert "out[i] = tile[3 - i] + 1" in out
+    assert "(Pdb) (1, np.float32(3.0))" in out
+    assert "out [4.0, 3.0, 2.0, 1.0]" in out
+
+
+def test_looking_often_at_one_place_lets_no_others_run(tmp_path):
+    stdin = "p x[0]\n" * 60 + "p out[3]\nc\n"
+    code, out, err = run(WAITS.replace("gpu.syncthreads()", "pass"), tmp_path, stdin=stdin)
+    assert code == 0, err
+    assert out.count("np.float32(0.0)") == 60
+    assert "(Pdb) np.float64(0.0)" in out
+
+
+def test_quitting_the_debugger_in_another_os_thread(tmp_path):
+    code, out, err = run(WAITS, tmp_path, stdin="n\nq\n")
+    assert code != 0 and "BdbQuit" in err
+    assert "out [" not in out
+
+
 def test_what_a_device_is(tmp_path):
     code, out, err = run(
         """
