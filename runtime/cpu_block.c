@@ -148,16 +148,19 @@ block_release_alone(struct cpu_block *block, uint32_t w)
     warp->alone = 0;
 }
 
-/* Until no lane of the warp is ready. */
+/* Until no lane of the warp is ready, which lanes that only meet each other may never bring about: so
+ * the cancel flag is looked at now and then. */
 static bool
 block_run_warp(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w, bool *progress_out,
                struct sp_diag *diag)
 {
     struct cpu_warp *warp = &block->warps[w];
-    for (;;) {
+    for (uint32_t n = 0;; n++) {
         uint32_t bits = warp->ready | warp->fresh;
         if (!bits && !warp->alone)
             return true;
+        if (n % 1024 == 1023 && __atomic_load_n(plan->cancel, __ATOMIC_RELAXED))
+            return false;
         if (!bits) {
             block_release_alone(block, w);
             continue;

@@ -270,10 +270,15 @@ device_prepare(struct rt_device *base, struct rt_code *code, const struct rt_lau
         grid[i] = launch->grid[i], block[i] = launch->block[i];
     if (!rt_limits_check(&base->info, &code->attributes, grid, block, launch->shared_B, diag))
         return false;
-    if (!code->artifact->cooperative)
+    if (!code->artifact->n_waits)
         return true;
     struct cpu_queue *queue = &device_of(base)->queue;
-    return rt_grid_fits(launch, (int64_t)rt_cpu_queue_blocks(queue, code, launch), diag);
+    uint64_t at_once = rt_cpu_queue_blocks(queue, code, launch);
+    if (!at_once)
+        return sp_diag_set(diag, SP_E_NO_MEMORY, NULL, (long long)queue->blocks_B, "host",
+                           "and the threads of a block, which wait for each other, need more") ||
+               sp_diag_hint(diag, "launch smaller blocks, or use smaller local arrays");
+    return !code->artifact->cooperative || rt_grid_fits(launch, (int64_t)at_once, diag);
 }
 
 static bool

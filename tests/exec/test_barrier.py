@@ -202,6 +202,41 @@ def test_local_state_lives_over_barriers():
     assert np.array_equal(out[:, 2], i - i * i)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_arrays_of_blocks_and_threads(level):
+    """Shared and local arrays and variables that functions share, over barriers."""
+
+    @gpu.jit(opt_level=level, lineinfo=True)
+    def kernel(x, out):
+        i = gpu.threadIdx.x
+        n = gpu.blockDim.x
+        tile = gpu.shared.array(64, gpu.float32)
+        mine = gpu.local.array(5, gpu.int32)
+        count = 0
+
+        def more():
+            nonlocal count
+            count += 1
+
+        for k in range(5):
+            tile[i] = x[gpu.blockIdx.x, i] * (k + 1)
+            gpu.syncthreads()
+            mine[(i + k) % 5] = tile[(i + k) % n]
+            more()
+            gpu.syncthreads()
+        total = 0
+        for k in range(5):
+            total += mine[(i + k) % 5] * (k + 1)
+        out[gpu.blockIdx.x, i] = total + count
+
+    x = np.arange(3 * 64, dtype=np.float32).reshape(3, 64)
+    out = np.zeros((3, 64))
+    expected = sum(np.roll(x, -k, axis=1) * (k + 1) * (k + 1) for k in range(5)) + 5
+    kernel[3, 64](x, out)
+    gpu.synchronize()
+    assert np.array_equal(out, expected)
+
+
 def test_fences_keep_results():
     @gpu.jit
     def kernel(x):
@@ -423,6 +458,30 @@ def test_too_many_blocks_wait():
 
 
 @on_cpu
+def test_too_large_threads():
+    """Local arrays of threads that wait are kept for the whole block."""
+
+    @gpu.jit
+    def kernel(x, k):
+        a = gpu.local.array(60_000, gpu.float64)
+        b = gpu.local.array(60_000, gpu.float64)
+        c = gpu.local.array(60_000, gpu.float64)
+        for j in range(3):
+            a[j * k] = gpu.threadIdx.x
+            b[j * k + 1] = j
+            c[j * k + 2] = 10 * j
+        gpu.syncthreads()
+        x[gpu.threadIdx.x] = a[k] + b[k + 1] + c[2 * k + 2]
+
+    x = np.zeros(8)
+    kernel[1, 8](x, 29_990)
+    gpu.synchronize()
+    assert np.array_equal(x, np.arange(8) + 21)
+    with pytest.raises(MemoryError, match="threads of a block, which wait for each other"):
+        kernel[1, 1024](np.zeros(1024), 0)
+
+
+@on_cpu
 def test_recursion_that_waits():
     """Its code is NYI_WAITING_CALL."""
 
@@ -471,7 +530,8 @@ def test_wrong_arguments():
 # --- Interrupts -----------------------------------------------------------------------------------
 
 INTERRUPTED = """
-import gpu, numpy as np, threading, os, signal
+import gpu, signal
+signal.signal(signal.SIGALRM, signal.default_int_handler)
 @gpu.jit
 def barriers(x):
     while x[0] == 0:
@@ -498,10 +558,25 @@ def half(x):
 def rounds(x):
     for _ in range(10**12):
         gpu.syncthreads()
-for kernel in (barriers, endless_barriers, spins, locked, half, rounds):
+@gpu.jit
+def lanes(x):
+    for _ in range(10**12):
+        gpu.syncwarp()
+@gpu.jit
+def grid(x):
+    for _ in range(10**12):
+        gpu.cg.this_grid().sync()
+@gpu.jit
+def some_blocks(x):
+    if gpu.blockIdx.x > 0:
+        gpu.cg.this_grid().sync()
+    while x[0] == 0:
+        pass
+KERNELS = (barriers, endless_barriers, spins, locked, half, rounds, lanes, grid, some_blocks)
+for kernel in KERNELS:
     kernel[3, 100](gpu.zeros(1, "int32"))
-    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
         gpu.synchronize()
     except KeyboardInterrupt:
         print(kernel.__name__)
@@ -514,5 +589,5 @@ def test_ctrl_c():
     result = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120
     )
-    names = ["barriers", "endless_barriers", "spins", "locked", "half", "rounds"]
-    assert (result.returncode, result.stdout.split()) == (0, names), result.stderr
+    names = "barriers endless_barriers spins locked half rounds lanes grid some_blocks"
+    assert (result.returncode, " ".join(result.stdout.split())) == (0, names), result.stderr
