@@ -237,14 +237,25 @@ builtin_step_sign(const struct intrin_call *call)
 }
 
 static bool
+builtin_has_unit_step(const struct intrin_call *call)
+{
+    if (call->n < 3)
+        return true;
+    ir_const step = call->args[2].constant;
+    const struct ir_const_info *info = step ? ir_const_info(call->in->module, step) : NULL;
+    return info && info->kind == IR_C_INT && (info->i == 1 || info->i == -1);
+}
+
+static bool
 builtin_range(struct intrin_call *call, struct ir_cell *out)
 {
     struct infer *in = call->in;
     if (!intrin_integers(call))
         return false;
-    *out = infer_typed(
-        ir_type_intern(in->module, &(struct ir_type_info){.kind = IR_KIND_RANGE,
-                                                          .step_sign = builtin_step_sign(call)}));
+    *out = infer_typed(ir_type_intern(
+        in->module, &(struct ir_type_info){.kind = IR_KIND_RANGE,
+                                           .step_sign = builtin_step_sign(call),
+                                           .unit_step = builtin_has_unit_step(call)}));
     ir_const parts[3] = {ir_const_int(in->module, 0), 0, ir_const_int(in->module, 1)};
     for (uint32_t i = 0; i < call->n; i++) {
         ir_const c = call->args[i].constant;

@@ -212,7 +212,7 @@ enum ir_kind {
     IR_KIND_TUPLE, /* elems; object: the CLASS of a NamedTuple, or 0 */
     IR_KIND_ARRAY, /* dtype, rank, layout, space, align_log2, read_only; object: a TUPLE of its extents, or 0 */
     IR_KIND_OBJECT, /* object: a compile-time value; None, functions, dtypes, modules, strings, ... */
-    IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known */
+    IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known; unit_step */
     IR_KIND_ITER, /* iterator state; iter, elems, position, object */
     IR_KIND_RECIPE, /* a text or an exception that the host makes of elems; object: how, see below */
     IR_KIND_SLICE, /* slice(); elems: int or the object None each; step_sign: 1 if the step is surely 1, else 0 */
@@ -243,6 +243,7 @@ struct ir_type_info {
     uint8_t align_log2; /* ARRAY: known alignment of element 0 */
     bool read_only;
     int8_t step_sign;
+    bool unit_step; /* RANGE: the step is surely 1 or -1 */
     uint8_t iter; /* enum ir_iter */
     uint32_t position;
     ir_const object;

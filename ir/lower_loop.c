@@ -16,12 +16,13 @@
  * cur + step, which may overflow only when alive' is false, and then nobody reads it: add.nsw is
  * allowed. For step 1 the saturation can be left out: stop - 1 does not fit only for the smallest
  * stop, for which alive is false from the start and NEXT is never executed. A stop that is not
- * negative needs none either.
+ * negative needs none either. A step that is 1 by its type meets lim before it is beyond it, so
+ * there alive' = cur != lim: LLVM sees a trip count without a maximum in it, and unrolls.
  *
  *     for i in range(n)  ->  entry:  %lim = sub n, 1      %go = icmp.slt 0, n
  *                            head:   %cur = phi 0, %cur2  %alive = phi %go, %go2
  *                                    br %alive, body, exit
- *                            body:   %go2 = icmp.slt %cur, %lim   %cur2 = add.nsw %cur, 1
+ *                            body:   %go2 = icmp.ne %cur, %lim   %cur2 = add.nsw %cur, 1
  *
  * After loop rotation that is one comparison and one addition per round, as in C. Lost: a trip
  * count, which needs a division for a run-time step; testing cur < stop, which is wrong near the
@@ -31,12 +32,12 @@
 
 #include <assert.h>
 
-static int
-loop_step_sign(const struct lower *l, ir_type iter)
+static const struct ir_type_info *
+loop_range(const struct lower *l, ir_type iter)
 {
     const struct ir_type_info *range = lower_info(l, lower_info(l, iter)->elems[0]);
     assert(range->kind == IR_KIND_RANGE && "iteration over ranges");
-    return range->step_sign;
+    return range;
 }
 
 /* stop - step for a step of this sign. */
@@ -59,7 +60,7 @@ static struct lower_value
 loop_range_iter(struct lower *l, struct lower_value range, ir_type type)
 {
     ir_ref start = range.parts[0], stop = range.parts[1], step = range.parts[2];
-    int sign = loop_step_sign(l, type);
+    int sign = loop_range(l, type)->step_sign;
     ir_ref alive, lim;
     if (sign) {
         alive = lower_icmp(l, sign > 0 ? IR_ICMP_SLT : IR_ICMP_SGT, start, stop);
@@ -80,9 +81,11 @@ static struct lower_value
 loop_range_next(struct lower *l, struct lower_value iter)
 {
     ir_ref cur = iter.parts[0], lim = iter.parts[2], step = iter.parts[3];
-    int sign = loop_step_sign(l, iter.type);
+    int sign = loop_range(l, iter.type)->step_sign;
     ir_ref alive;
-    if (sign) {
+    if (sign && loop_range(l, iter.type)->unit_step) {
+        alive = lower_icmp(l, IR_ICMP_NE, cur, lim);
+    } else if (sign) {
         alive = lower_icmp(l, sign > 0 ? IR_ICMP_SLT : IR_ICMP_SGT, cur, lim);
     } else {
         ir_ref up = lower_icmp(l, IR_ICMP_SGT, step, lower_int(l, IR_T_I64, 0));
@@ -327,7 +330,7 @@ lower_mark_iter_phi(struct lower *l, ir_ref py, struct lower_value phi)
         lower_mark_nonneg(l, phi.parts[0]); /* nobody counts to 2**63 */
     if (info->iter == IR_ITER_LOOP && !range)
         lower_mark_nonneg(l, phi.parts[0]);
-    if (!range || info->iter != IR_ITER_LOOP || loop_step_sign(l, phi.type) <= 0)
+    if (!range || info->iter != IR_ITER_LOOP || loop_range(l, phi.type)->step_sign <= 0)
         return;
     const struct ir_insn *insn = ir_insn(l->from, py);
     for (uint32_t i = 0; i < insn->n_args; i++)

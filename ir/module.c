@@ -203,7 +203,9 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         break;
     case IR_KIND_RANGE:
         row.step_sign = info->step_sign;
+        row.unit_step = info->unit_step;
         key_add(&key, &row.step_sign, sizeof row.step_sign);
+        key_add(&key, &row.unit_step, sizeof row.unit_step);
         break;
     }
     bool is_new;

@@ -323,6 +323,7 @@ ir_type_join(struct ir_module *module, ir_type a, ir_type b)
     case IR_KIND_RANGE:
         if (info_a.step_sign != info_b.step_sign)
             info_a.step_sign = 0;
+        info_a.unit_step &= info_b.unit_step;
         return ir_type_intern(module, &info_a);
     case IR_KIND_SLICE: return numbers_join_slices(module, &info_a, &info_b);
     case IR_KIND_ITER: return numbers_join_iters(module, &info_a, &info_b);
