@@ -41,13 +41,21 @@ statics_find_used(struct cg_emit *e)
     }
 }
 
+/* Shared arrays are whole words: an atomic on a byte swaps the word around it (emit_atomic.c), and LLVM
+ * takes an access that is larger than an object to be elsewhere. */
+static uint64_t
+statics_size(const struct ir_static *row)
+{
+    return row->space == IR_SPACE_SHARED ? statics_align(row->size_B, 2) : row->size_B;
+}
+
 static LLVMValueRef
 statics_global(struct cg_emit *e, uint32_t index, unsigned space)
 {
     const struct ir_static *row = &e->core->statics.data[index];
     const char *name = row->name && *row->name ? row->name : "array";
     const char *symbol = sp_arena_printf(e->arena, "%s_$_s%u", cg_emit_symbol(e, name), index);
-    LLVMTypeRef type = LLVMArrayType2(e->types[IR_T_I8], row->size_B);
+    LLVMTypeRef type = LLVMArrayType2(e->types[IR_T_I8], statics_size(row));
     LLVMValueRef global = LLVMAddGlobalInAddressSpace(e->module, type, symbol, space);
     LLVMSetAlignment(global, 1u << row->align_log2);
     LLVMSetInitializer(global, LLVMGetUndef(type));
@@ -98,7 +106,7 @@ cg_statics_fill(struct cg_emit *e)
         uint64_t *end = row->space == IR_SPACE_CONST ? &const_B : &shared_B;
         *end = statics_align(*end, row->align_log2);
         e->statics[i].offset_B = (uint32_t)*end;
-        *end += row->size_B;
+        *end += statics_size(row);
         if (row->space == IR_SPACE_SHARED && row->align_log2 > align_log2)
             align_log2 = row->align_log2;
     }

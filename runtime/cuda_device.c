@@ -49,7 +49,8 @@ device_no_memory(struct sp_diag *diag, uint64_t size_B, uint64_t free_B, uint64_
     return false;
 }
 
-/* What the device could never hold is refused without asking the driver. */
+/* What the device could never hold is refused without asking the driver. Whole words: an atomic on a byte
+ * touches the word around it, which is then the array's own. */
 static bool
 device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
 {
@@ -63,8 +64,9 @@ device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, str
         return false;
     CUdeviceptr address = 0;
     size_t free_B = 0, total_B = 0;
-    CUresult result = size_B > base->info.memory_B ? CUDA_ERROR_OUT_OF_MEMORY
-                                                   : dev->api->cuMemAlloc(&address, size_B);
+    CUresult result = size_B > base->info.memory_B
+                          ? CUDA_ERROR_OUT_OF_MEMORY
+                          : dev->api->cuMemAlloc(&address, (size_B + 3) & ~(uint64_t)3);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)
         dev->api->cuMemGetInfo(&free_B, &total_B);
     cuda_leave(dev, entered);

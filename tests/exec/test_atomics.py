@@ -298,7 +298,7 @@ def test_a_ticket_decides():
         "def kernel(x, part, tickets, total):\n    i = gpu.grid(1)\n"
         "    gpu.atomic.add(part, 0, x[i])\n    gpu.threadfence()\n"
         "    if gpu.atomic.inc(tickets, 0, gpu.gridsize(1) - 1) == gpu.gridsize(1) - 1:\n"
-        "        total[0] = gpu.atomic.add(part, 0, 0)\n"
+        "        gpu.threadfence()\n        total[0] = gpu.atomic.add(part, 0, 0)\n"
     )
     x = np.arange(512)
     part, tickets, total = np.zeros(1, "int64"), np.zeros(1, "uint32"), np.zeros(1, "int64")

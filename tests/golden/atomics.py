@@ -5,6 +5,7 @@
 # RUN: %gpujit ptx %s:watched "int32[::1], int32[::1]" --arch sm_90 | FileCheck %s --check-prefix=WATCHED
 # RUN: %gpujit ptx %s:half "bfloat16[::1]" --arch sm_90 | FileCheck %s --check-prefix=SM90
 # RUN: %gpujit ptx %s:half "bfloat16[::1]" --arch sm_80 | FileCheck %s --check-prefix=SM80
+# RUN: %gpujit ptx %s:flag "uint8[::1]" --arch sm_75 | FileCheck %s --check-prefix=FLAG
 # RUN: %gpujit ir %s:back "uint16[::1], float16[::1]" | FileCheck %s --check-prefix=IR
 import gpu
 
@@ -89,3 +90,19 @@ def back(x, f):
 # IR: atomic i16 add
 # IR: atomic f16 fminnum
 # IR: cas i16
+
+
+@gpu.jit
+def flag(o):
+    raised = gpu.shared.array(1, gpu.uint8)
+    raised[0] = 3
+    gpu.atomic.exch(raised, 0, 5)
+    o[0] = raised[0]
+
+
+# A byte alone has a word of its own, and what is read afterwards is read from memory.
+# FLAG: .shared .align {{[0-9]+}} .b8 raised_$_s0[4];
+# FLAG: st.shared.b8 {{.*}}, 3;
+# FLAG: atom.relaxed.gpu.shared.cas.b32
+# FLAG: ld.shared.b8
+# FLAG: st.global.b8
