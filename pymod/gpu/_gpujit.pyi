@@ -344,6 +344,13 @@ class _gridDim(Intrinsic):
     """Blocks in the grid, z."""
 
 gridDim: _gridDim
+class _cg(Intrinsic):
+    this_grid: int
+    """this_grid(): all threads of the launch, to wait for with .sync()."""
+    GridGroup: int
+    """this_grid().sync(): waits until all threads of the launch are here; all blocks must run at the same time."""
+
+cg: _cg
 class _shared(Intrinsic):
     @staticmethod
     def array(shape: Any, dtype: Any, alignment: Any = 16) -> Any:

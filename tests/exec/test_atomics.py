@@ -336,6 +336,20 @@ def test_a_spin_lock(take):
     assert lock[0] == 0
 
 
+def test_a_spin_lock_within_blocks():
+    """The lock is given back in the round that took it, so threads of a warp get their turns."""
+    source = (
+        "def kernel(lock, x):\n    done = False\n    while not done:\n"
+        "        if gpu.atomic.cas(lock, 0, False, True) == False:\n            gpu.threadfence()\n"
+        "            x[0] = x[0] * 3 % 1000003\n            x[1] += 1\n            gpu.threadfence()\n"
+        "            gpu.atomic.exch(lock, 0, False)\n            done = True\n"
+    )
+    lock, x = np.zeros(1, bool), np.array([1, 0])
+    kit.run(kit.kernel(source), 10, 32, (lock, x))
+    assert x.tolist() == [pow(3, 320, 1000003), 320]
+    assert not lock[0]
+
+
 def test_a_linked_list():
     """Every thread pushes an element; all are on the list."""
     source = (
