@@ -4,6 +4,7 @@ A page holds  <!-- table FILE MACRO column column ... -->  and  <!-- end -->; wh
 replaced by the rows of MACRO in FILE. Column names are those in the comment at the table's head.
 A page may also hold  <!-- pairs MACRO operator ... -->,  which becomes the table of all pairs of
 types (classes.py), and  <!-- single MACRO operator ... -->,  one of single types.
+A region of  <!-- hardware -->  becomes a section per family of ir/intrin.def with rows of `gpu`.
 A region of  <!-- mistakes FILE -->  becomes a table of the refused kernels of FILE.
 With --check nothing is written, and a page that is out of step is an error.
 """
@@ -19,6 +20,8 @@ TOP = Path(__file__).resolve().parents[1]
 REGION = re.compile(r"(<!-- table (\S+) (\w+) ([\w ]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 PAIRS = re.compile(r"(<!-- (pairs|single) (\w+)([\w ]*) -->\n).*?(<!-- end -->)", re.DOTALL)
 MISTAKES = re.compile(r"(<!-- mistakes (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+HARDWARE = re.compile(r"(<!-- hardware -->\n).*?(<!-- end -->)", re.DOTALL)
+OLDEST = {"sm": 75, "ptx": 63}  # what every GPU that gpujit knows has
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/|[(),]|[^"(),/]+|/', re.DOTALL)
 
 
@@ -60,6 +63,65 @@ def table(file: str, macro: str, wanted: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def call_of(name: str, doc: str, least: int) -> tuple[str, str]:
+    """How it is written and what it means: docs of functions begin with the call."""
+    short = name.removeprefix("gpu.")
+    call = re.match(rf"{re.escape(short)}\(.*?\)(?=[:, ])", doc)
+    if call:
+        return call[0], doc[call.end() :].lstrip(":, ")
+    return (f"{short}({', '.join('xyz'[:least])})" if least else short), doc
+
+
+def row_of(name: str, cells: list[str], code: str) -> str:
+    """path, signature, meaning, lowest sm and PTX version, instruction."""
+    _, _, _, least, _, _, nv, _, sm, ptx, doc = cells
+    signature, meaning = call_of(name, doc, int(least))
+    if not code and nv.startswith("llvm.nvvm.read.ptx.sreg."):
+        code = "%" + nv.removeprefix("llvm.nvvm.read.ptx.sreg.")
+    if "below sm_" in code:  # there by other means
+        sm = ptx = "0"
+    version = max(int(ptx), OLDEST["ptx"])
+    shown = [
+        name,
+        signature,
+        meaning,
+        str(max(int(sm), OLDEST["sm"])),
+        f"{version // 10}.{version % 10}",
+    ]
+    shown = [re.sub(r"([*<>|])", r"\\\1", cell) for cell in shown]
+    return "| " + " | ".join([*shown, f"`{code}`" if code else ""]) + " |"
+
+
+def hardware() -> str:
+    """A section per comment of intrin.def at a line's start, where `gpu` has rows behind it."""
+    text = (TOP / "ir/intrin.def").read_text()
+    codes = {row[0]: row[2] for row in rows_of(text, "IR_CODE")}
+    table_rows = {row[0]: row for row in rows_of(text, "IR_INTRIN")}
+    parts = re.split(r"^/\* (.*?) \*/$", text, flags=re.MULTILINE)
+    sections = []
+    for head, body in zip(parts[1::2], parts[2::2], strict=True):
+        lines = []
+        for macro in ("IR_INTEGER", "IR_ALIAS", "IR_INTRIN"):
+            for row in rows_of(body, macro):
+                if macro == "IR_INTEGER":
+                    lines.append(
+                        row_of(row[0], ["", "", "", "0", "", "", "", "", "0", "0", row[2]], "")
+                    )
+                elif macro == "IR_ALIAS" and row[0].startswith("gpu."):
+                    lines.append(row_of(row[0], table_rows[row[1]], codes.get(row[1], "")))
+                elif macro == "IR_INTRIN" and row[1].startswith("gpu.") and row[2] != "UNROLL":
+                    lines.append(row_of(row[1], row, codes.get(row[0], "")))
+        if lines:
+            title, _, source = head.partition("; ")
+            sections += [f"## {title}", "", f"{source}.", ""] if source else [f"## {title}", ""]
+            sections += [
+                "| name | signature | meaning | lowest sm | PTX | becomes |",
+                "|---" * 6 + "|",
+            ]
+            sections += [*lines, ""]
+    return "\n".join(sections)
+
+
 def types_table(classes: Classes, how: str, macro: str, ops: tuple[str, ...]) -> str:
     if how == "pairs":
         return classes.matrix(macro, *(ops or ("",)))
@@ -86,6 +148,7 @@ def main() -> int:
         old = page.read_text()
         new = REGION.sub(lambda m: m[1] + table(m[2], m[3], m[4].split()) + m[5], old)
         new = MISTAKES.sub(lambda m: m[1] + mistakes(m[2]) + m[3], new)
+        new = HARDWARE.sub(lambda m: m[1] + "\n" + hardware() + m[2], new)
         new = PAIRS.sub(
             lambda m: m[1] + types_table(classes, m[2], m[3], tuple(m[4].split())) + m[5], new
         )
