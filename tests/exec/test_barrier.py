@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import gpu
+import kit
 import numpy as np
 import pytest
 
@@ -518,13 +519,13 @@ def test_wrong_arguments():
         gpu.syncwarp(x)
 
     with pytest.raises(TypeError, match=r"gpu.syncthreads takes 0 arguments, 1 given"):
-        given[1, 1]()
+        given.ptx("()", arch="sm_80")
     with pytest.raises(TypeError, match=r"gpu.syncthreads_count takes 1 argument, 0 given"):
-        missing[1, 1]()
+        missing.ptx("()", arch="sm_80")
     with pytest.raises(TypeError, match=r"argument 1 of gpu.syncthreads_and"):
-        tuples[1, 1]()
+        tuples.ptx("()", arch="sm_80")
     with pytest.raises(TypeError, match=r"argument 1 of gpu.syncwarp"):
-        floats[1, 1](1.5)
+        floats.ptx("float", arch="sm_80")
 
 
 # --- Interrupts -----------------------------------------------------------------------------------
@@ -591,3 +592,31 @@ def test_ctrl_c():
     )
     names = "barriers endless_barriers spins locked half rounds lanes grid some_blocks"
     assert (result.returncode, " ".join(result.stdout.split())) == (0, names), result.stderr
+
+
+# --- All devices ----------------------------------------------------------------------------------
+
+
+def test_devices_agree():
+    """Barriers of every kind, warps and the grid on the python device and this one."""
+
+    def kernel(x, out):
+        b, t = gpu.blockIdx.x, gpu.threadIdx.x
+        g = gpu.cg.this_grid()
+        if t == 5:
+            return
+        for k in range(3):
+            other = x[b, (t + 1) % 40]
+            gpu.syncthreads()
+            x[b, t] = other * 3 - k
+            gpu.syncwarp()
+            out[0, b, t] += gpu.syncthreads_count(x[b, t] % 2)
+            out[1, b, t] += gpu.syncthreads_and(x[b, t] > 0) * 2 + gpu.syncthreads_or(x[b, t] > 99)
+            g.sync()
+            out[2, b, t] += x[1 - b, t]
+            gpu.cg.this_grid().sync()
+
+    x = np.random.default_rng(1).integers(-5, 50, (2, 40))
+    kit.agree(kernel, (x, np.zeros((3, 2, 40), np.int64)), grid=2, block=40)
+    kit.agree(rotate, (x, 4), grid=2, block=40)
+    kit.agree(rotate, (x, 4), grid=2, block=(5, 4, 2), opt_level=0)
