@@ -15,6 +15,26 @@ deadlock_add(struct sp_str *text, const struct sp_wait_site *site, uint32_t n)
                   n == 1 ? "s" : "", site->name, site->where.line);
 }
 
+static bool
+deadlock_is_same(const struct sp_wait_site *a, const struct sp_wait_site *b)
+{
+    const char *file_a = a->where.file ? a->where.file : "", *file_b = b->where.file;
+    return a->where.line == b->where.line && strcmp(a->name, b->name) == 0 &&
+           strcmp(file_a, file_b ? file_b : "") == 0;
+}
+
+/* A call that was inlined several times is one place. `counts` are of waits, 0: ended. */
+static void
+deadlock_merge(const struct artifact *artifact, uint32_t *counts)
+{
+    for (uint32_t i = 1; i < artifact->n_waits; i++)
+        for (uint32_t j = 0; counts[i + 1] && j < i; j++)
+            if (deadlock_is_same(&artifact->waits[i], &artifact->waits[j])) {
+                counts[j + 1] += counts[i + 1];
+                counts[i + 1] = 0;
+            }
+}
+
 bool
 rt_cpu_explain_deadlock(const struct cpu_block *block, const struct cpu_plan *plan,
                         struct sp_diag *diag)
@@ -24,6 +44,7 @@ rt_cpu_explain_deadlock(const struct cpu_block *block, const struct cpu_plan *pl
     memset(counts, 0, (n_sites + 1) * sizeof *counts);
     for (uint32_t t = 0; t < block->n_threads; t++)
         counts[block->threads[t].wait]++;
+    deadlock_merge(plan->artifact, counts);
     struct sp_str text;
     sp_str_init(&text);
     for (uint32_t i = 0; i < n_sites; i++) {

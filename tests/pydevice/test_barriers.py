@@ -180,7 +180,7 @@ def test_a_barrier_that_never_fills():
     assert caught.value.lineno == mixed.__code__.co_firstlineno + 2
     line = caught.value.lineno
     message = (f"block (0, 0, 0) cannot go on: of 8 threads 3 wait in gpu.syncthreads() at line "
-               f"{line}, 5 wait in gpu.cg.this_grid().sync() at line {line + 2}, 0 have ended")  # fmt: skip
+               f"{line}, 5 wait in gpu.cg.GridGroup.sync() at line {line + 2}, 0 have ended")  # fmt: skip
     assert str(caught.value).startswith(message)
     assert caught.value.code == "DEADLOCK"
 

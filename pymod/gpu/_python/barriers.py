@@ -35,19 +35,23 @@ def barrier(name: str, answer: Callable[[list], Any], n_args: int) -> Callable[.
     return call
 
 
-class ThisGrid:
-    """gpu.cg.this_grid(): all threads of the launch."""
-
-    def sync(self) -> None:
-        thread = context.running
-        scheduler = thread.scheduler
-        scheduler.meet(
-            thread, scheduler.grid, "gpu.cg.this_grid().sync", None, answer_all(lambda _: None)
-        )
+def grid_sync() -> None:
+    """All threads of the launch."""
+    thread = context.running
+    scheduler = thread.scheduler
+    scheduler.meet(
+        thread, scheduler.grid, "gpu.cg.GridGroup.sync", None, answer_all(lambda _: None)
+    )
 
 
-def this_grid() -> ThisGrid:
-    return ThisGrid()
+class GridGroup:
+    """gpu.cg.this_grid()."""
+
+    sync = staticmethod(grid_sync)
+
+
+def this_grid() -> GridGroup:
+    return GridGroup()
 
 
 def fence() -> None:
@@ -63,4 +67,5 @@ NAMES: dict[str, Any] = {
     "threadfence_block": fence,
     "threadfence_system": fence,
     "cg.this_grid": this_grid,
+    "cg.GridGroup.sync": grid_sync,
 }

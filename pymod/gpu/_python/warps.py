@@ -30,7 +30,8 @@ def mask_of(mask: Any, name: str, thread: Thread) -> int:
     lanes = integer_of(mask) & ALL_LANES
     if not lanes >> thread.lane & 1:
         message = (f"{name}() of lane {thread.lane} of warp {thread.number // WARP} names others "
-                   f"only: its mask is 0x{lanes:08x}")  # fmt: skip
+                   f"only: its mask is 0x{lanes:08x}\n  Hint: a lane names itself and those it "
+                   "wants to meet; all of the warp are 0xffffffff")  # fmt: skip
         raise thread.scheduler.fatal(message, "MEET_MASK")
     return lanes
 
