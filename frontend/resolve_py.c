@@ -152,7 +152,6 @@ global_builtin_hint(const char *name)
         {"type", "types are known when a kernel is compiled: write a kernel for each"},
         {"list", "use a tuple, or an array that is passed to the kernel"},
         {"dict", "use tuples, or arrays that are passed to the kernel"},
-        {"str", "write numbers to an array and make texts of them on the host"},
         {"complex", "compute with the real and the imaginary part"},
     };
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)

@@ -122,7 +122,7 @@ builtin_fold_minmax(struct intrin_call *call, uint32_t n)
     const struct ir_module *module = call->in->module;
     const struct ir_const_info *tuple =
         n == 1 && call->args[0].constant ? ir_const_info(module, call->args[0].constant) : NULL;
-    if (n == 1 && (!tuple || tuple->kind != IR_C_TUPLE))
+    if (n == 1 && (!tuple || builtin_kind(call, 0) != IR_KIND_TUPLE)) /* a range is a tuple, too */
         return 0;
     ir_const best = 0;
     for (uint32_t i = 0; i < (tuple ? tuple->len : n); i++) {
@@ -504,6 +504,7 @@ builtin_is_instance(struct infer *in, ir_type type, ir_const class)
     switch ((enum ir_intrin)info->u) {
     case IR_INTRIN_TUPLE_: return kind == IR_KIND_TUPLE;
     case IR_INTRIN_RANGE: return kind == IR_KIND_RANGE;
+    case IR_INTRIN_STR: return infer_is_text(in, type);
     case IR_INTRIN_NP_GENERIC:
     case IR_INTRIN_NP_NUMBER: return typed;
     case IR_INTRIN_NP_INTEGER: return typed && !floats;
@@ -530,9 +531,10 @@ builtin_isinstance(struct intrin_call *call, struct ir_cell *out)
         type = IR_T_INT; /* a large number of the program */
     int found = call->args[1].constant ? builtin_is_instance(in, type, call->args[1].constant) : -1;
     if (found < 0)
-        return infer_bad_argument(call, 1,
-                                  "it knows int, float, bool, tuple, range, NumPy's scalar types, "
-                                  "and tuples of them; an array has a dtype and an ndim");
+        return infer_bad_argument(
+            call, 1,
+            "it knows int, float, bool, str, tuple, range, NumPy's scalar types, "
+            "and tuples of them; an array has a dtype and an ndim");
     *out = infer_constant(in, ir_const_bool(in->module, found));
     return true;
 }

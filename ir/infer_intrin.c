@@ -343,6 +343,7 @@ intrin_dispatch(struct intrin_call *call, struct ir_cell *out)
     case IR_RULE_BITS: return infer_rule_bits(call, out);
     case IR_RULE_LANEMASK: *out = infer_typed(IR_T_UINT32); return true;
     case IR_RULE_PRINT: return infer_rule_print(call, out);
+    case IR_RULE_TEXT: return infer_rule_text_call(call, out);
     default: return infer_rule_builtin(call, out);
     }
     return false;

@@ -275,6 +275,8 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, a.type), name);
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_TUPLE)
         return class ? item_field_hint(in, class, name) : item_tuple_hint(in, name);
+    if (object && object->kind == IR_C_STR && strcmp(name, "format") == 0)
+        return INFER_HINT(in, "write an f-string: f'{x:.3f}'");
     return object && object->kind == IR_C_STR
                ? INFER_HINT(in, "a kernel computes with numbers: make texts on the host")
                : false;

@@ -203,6 +203,8 @@ rule_bin(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_c
         return true;
     if (op == IR_BIN_MOD && infer_is_text(in, a.type))
         return infer_rule_text(in, instance, ref, IR_TEXT_PERCENT, out);
+    if (op == IR_BIN_ADD && infer_is_text(in, a.type) && infer_is_text(in, b.type))
+        return infer_rule_text_sum(in, instance, ref, a.type, b.type, out);
     if ((ir_operation_imm(instance, ref) & IR_INPLACE) &&
         ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)
         return infer_rule_inplace(in, instance, ref, a.type, b.type, out);

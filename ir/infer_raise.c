@@ -73,6 +73,34 @@ infer_rule_text(struct infer *in, struct ir_instance *instance, ir_ref ref, enum
     return raise_recipe(in, instance, ref, 0, n, ir_const_int(in->module, how), out);
 }
 
+/* Of constants it is one. */
+bool
+infer_rule_text_sum(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type a,
+                    ir_type b, struct ir_cell *out)
+{
+    const struct ir_const_info *x = infer_object(in, a), *y = infer_object(in, b);
+    if (!x || !y || x->kind != IR_C_STR || y->kind != IR_C_STR)
+        return raise_recipe(in, instance, ref, 0, 2, ir_const_int(in->module, IR_TEXT_JOIN), out);
+    char *text = SP_NEW_N(in->ctx->arena, char, (size_t)x->len + y->len + 1);
+    memcpy(text, x->str, x->len);
+    memcpy(text + x->len, y->str, y->len);
+    *out = infer_constant(in, ir_const_str(in->module, text, (size_t)x->len + y->len));
+    return true;
+}
+
+bool
+infer_rule_text_call(struct intrin_call *call, struct ir_cell *out)
+{
+    enum ir_recipe how = call->id == IR_INTRIN_REPR     ? IR_TEXT_REPR
+                         : call->id == IR_INTRIN_ASCII  ? IR_TEXT_ASCII
+                         : call->id == IR_INTRIN_FORMAT ? IR_TEXT_FORMAT
+                                                        : IR_TEXT_STR;
+    if (how == IR_TEXT_FORMAT && !infer_is_text(call->in, call->args[1].type))
+        return infer_bad_argument(call, 1, "the second is a text such as '.3f'");
+    return raise_recipe(call->in, call->instance, call->ref, 1, call->n,
+                        ir_const_int(call->in->module, how), out);
+}
+
 bool
 infer_rule_exception(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const class,
                      struct ir_cell *out)

@@ -89,7 +89,7 @@ report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_re
                    ir_type_info(in->module, b)->kind == IR_KIND_RECIPE;
     if (recipes)
         return INFER_HINT(in, "a kernel cannot choose between texts or exceptions at run time: "
-                              "raise on each path");
+                              "raise or print on each path");
     if (objects)
         return INFER_HINT(in, "a kernel cannot choose between functions, dtypes or strings at run "
                               "time: put the choice around the calls");

@@ -141,6 +141,9 @@ bool infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref r
 bool infer_is_text(const struct infer *in, ir_type type);
 bool infer_rule_text(struct infer *in, struct ir_instance *instance, ir_ref ref, enum ir_recipe how,
                      struct ir_cell *out);
+/* a + b of texts */
+bool infer_rule_text_sum(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type a,
+                         ir_type b, struct ir_cell *out);
 bool infer_rule_exception(struct infer *in, struct ir_instance *instance, ir_ref ref,
                           ir_const class, struct ir_cell *out);
 bool infer_rule_throw(struct infer *in, struct ir_instance *instance, ir_ref ref);
@@ -207,6 +210,8 @@ bool infer_rule_clock(struct intrin_call *call, struct ir_cell *out);
 bool infer_rule_bits(struct intrin_call *call, struct ir_cell *out);
 /* infer_print.c */
 bool infer_rule_print(struct intrin_call *call, struct ir_cell *out);
+/* str, repr, ascii, format: infer_raise.c */
+bool infer_rule_text_call(struct intrin_call *call, struct ir_cell *out);
 /* The functions of numpy, infer_numpy.c. */
 bool infer_rule_numpy(struct intrin_call *call, struct ir_cell *out);
 /* Methods of numbers: the number is argument 0. */

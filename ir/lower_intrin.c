@@ -283,6 +283,7 @@ lower_intrin(struct lower *l, ir_ref py, enum ir_intrin id)
     case IR_RULE_LANEMASK:
         return lower_scalar(l, IR_T_UINT32, lower_emit(l, IR_INTRIN, IR_T_I32, id, 0, NULL));
     case IR_RULE_PRINT: return lower_print(l, py);
+    case IR_RULE_TEXT: return lower_elements(l, py, 1);
     case IR_RULE_THIS_GRID:
     case IR_RULE_SREG:
     case IR_RULE_NP_DTYPE:

@@ -19,7 +19,11 @@ PATHS = re.findall(
     r'^IR_(?:(?:INTRIN|OPERATOR)\(\w+, |ALIAS\(|NUMBER\()"([\w.]+)"', TABLE.read_text(), re.M
 )
 PYTHONS_OWN = {
+    "builtins.ascii",
+    "builtins.format",
     "builtins.print",
+    "builtins.repr",
+    "builtins.str",
     "builtins.slice",
     "builtins.zip",
     "builtins.reversed",

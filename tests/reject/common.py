@@ -73,9 +73,9 @@ def a_generator(x):  # error: NYI_CONSTRUCT yield (a generator) cannot be used i
 
 
 # kernel(int, float32[:])
-# hint: write numbers to an array and make texts of them on the host
+# hint: arrays, tuples and ranges have a length
 def text_of_a_number(n, x):
-    x[0] = len(str(n))  # error: NYI_CONSTRUCT the builtin 'str' cannot be used in a kernel
+    x[0] = len(str(n))  # error: ARGUMENT_TYPE argument 1 of len cannot be str
 
 
 # kernel(float32[:])
@@ -490,6 +490,12 @@ def print_with_a_number_at_the_end(x):
 # kernel(float32[:])
 def print_that_flushes_at_times(x):
     print(x[0], flush=x[1] > 0)  # error: NEEDS_CONSTANT 'flush' of print must be a constant
+
+
+# kernel(float32[:])
+# hint: write an f-string: f'{x:.3f}'
+def print_by_format(x):
+    print("{:.3f}".format(x[0]))  # error: NO_ATTRIBUTE str has no attribute 'format'
 
 
 # kernel(float32[:])

@@ -297,7 +297,7 @@ def wrong_value_57(x):
 
 # kernel(float32[:])
 def wrong_value_58(x):
-    x[0]=str(1)  # error: NYI_CONSTRUCT the builtin 'str' cannot be used in a kernel
+    x[0]=str(1)  # error: CANNOT_STORE str cannot be stored in an array of float32
 
 
 # kernel(float32[:])
