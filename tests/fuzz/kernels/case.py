@@ -25,6 +25,8 @@ LAUNCHES = (
     ((1, 3), (2, 1), ["e, d = gpu.grid(2)", "i = d * 2 + e"]),
     ((2, 1, 1), (1, 2, 2), ["i = gpu.grid(3)[0] * 4 + gpu.threadIdx.z * 2 + gpu.threadIdx.y"]),
 )
+# Of those whose threads are one for each row, numbered by x: threads of a block.
+CROWDS = {(1, ROWS): ROWS, (3, 2): 2, ((1, 3), (2, 1)): 2}
 # Arguments that are numbers: a name of the type that computes, and what is passed.
 NUMBERS = {
     "int": (3, -7, 2**62, np.int8(-5), np.uint32(2**32 - 1)),

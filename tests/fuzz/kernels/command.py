@@ -4,8 +4,8 @@
     python -m kernels --seed 4711                         one: its text, its reference, what differs
 
 Run in tests/fuzz. A kernel that never ends or kills its process is reported by its seed, and the
-others go on. Of those that differ the first few are made smaller and printed. Exit status 1:
-something differed.
+others go on. Of those that differ the first few are made smaller and printed. SIGINT ends it
+early, with the counts so far. Exit status 1: something differed.
 """
 
 import argparse
@@ -26,15 +26,19 @@ def many(first: int, count: int, jobs: int, shown: int, limit: float) -> int:
     pool = Pool(jobs, limit)
     found: dict[str, list[int]] = {word: [] for word in WORDS}
     reasons: dict[int, str] = {}
-    for seed, word, text in pool.checked(first, count):
-        found[word].append(seed)
-        if text:
-            reasons[seed] = text
+    try:
+        for seed, word, text in pool.checked(first, count):
+            found[word].append(seed)
+            if text:
+                reasons[seed] = text
+    except KeyboardInterrupt:
+        shown = 0
     for seed in sorted(reasons)[:shown]:
         print(f"seed {seed}: {reasons[seed]}\n{pool.reduced(seed)}", flush=True)
     pool.close()
     counts = ", ".join(f"{len(found[word])} {word}" for word in WORDS if found[word])
-    line = f"{count} kernels from seed {first}: {counts}, {time.monotonic() - start:.0f} s"
+    done = sum(map(len, found.values()))
+    line = f"{done} kernels from seed {first}: {counts}, {time.monotonic() - start:.0f} s"
     for word in WORDS[2:]:
         if found[word]:
             line += f"; {word}: {' '.join(map(str, sorted(found[word])))}"

@@ -168,14 +168,15 @@ class Writer(Iteration):
         """An atomic addition, or a call for its effect."""
         call = node.value
         assert isinstance(call, ast.Call)
-        if ast.unparse(call.func) != "gpu.atomic.add":
+        if not ast.unparse(call.func).startswith("gpu.atomic."):
             self.put(depth, self.expression(call, env)[1])
             return env
         array, at, value = call.args
         kind, text = self.expression(value, env)
         if is_float(scalar(kind)):
             raise NoType("a float for integers")
-        self.put(depth, f"gpu.atomic.add({ast.unparse(array)}, {self.index(at, env)}, {text})")
+        where = f"{ast.unparse(array)}, {self.index(at, env)}"
+        self.put(depth, f"{ast.unparse(call.func)}({where}, {text})")
         return env
 
     def do_Delete(self, node: ast.Delete, env: Env, depth: int) -> Env:

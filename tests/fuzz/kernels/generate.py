@@ -9,9 +9,10 @@ float powers beyond constant exponents. A thread stores to elements and a row of
 are added with atomics anywhere.
 """
 
-from .case import COLUMNS, LAUNCHES, ROWS, Case, arguments
+from .case import COLUMNS, CROWDS, LAUNCHES, ROWS, Case, arguments
 from .explicit import written
 from .expressions import Env, fields
+from .meetings import ATOMICS
 from .statements import Statements
 from .types import MIXED, Array, Function, NoType, Type, is_float
 from .words import CHECKED_PROBES, PROBES
@@ -71,6 +72,9 @@ class Generator(Statements):
             self.function()
         check = self.chance(0.15)
         grid, block, heading = (1, 1, ["i = gpu.grid(1)"]) if check else self.rng.choice(LAUNCHES)
+        if not check and self.chance(0.5):
+            self.crowd = CROWDS.get((grid, block), 0)
+        self.atomic = self.rng.choice(ATOMICS)
         env: Env = {name: kind for name, kind in self.params.items() if name[0] in "su"}
         env |= {"i": "int", "j": "int"}
         lines = [*heading, f"if i >= {ROWS}:", "    return", f"j = i % {COLUMNS}"]

@@ -1,7 +1,7 @@
 """Random statements of a kernel."""
 
 from .expressions import Env, fields
-from .functions import Functions
+from .meetings import MEETINGS, Meetings
 from .types import Array, Type, element
 from .words import AUGMENT, WORDS
 
@@ -18,7 +18,9 @@ def shape_text(kind: Type, value: "object") -> str:
     return value()  # type: ignore[operator]
 
 
-class Statements(Functions):
+class Statements(Meetings):
+    atomic = "add"
+
     def statements(self, env: Env, depth: int, loop: bool, indent: str) -> list[str]:
         lines: list[str] = []
         for _ in range(self.rng.choice((1, 2, 2, 3))):
@@ -30,7 +32,8 @@ class Statements(Functions):
         return [n for n, kind in env.items() if isinstance(kind, str) and n[0] in "abcs"]
 
     def statement(self, env: Env, depth: int, loop: bool, indent: str) -> list[str]:
-        kind = self.rng.choice(STATEMENTS)
+        meets = self.crowd and not loop and indent == "    "
+        kind = self.rng.choice((*STATEMENTS, *MEETINGS, *MEETINGS) if meets else STATEMENTS)
         if kind in ("if", "for", "while", "match", "walrus", "isinstance"):
             lines = self.compound(kind, env, depth - 1, loop, indent) if depth > 0 else []
         elif kind in ("lambda", "nested", "nest"):
@@ -105,12 +108,14 @@ class Statements(Functions):
         if self.type(f"({text}) & 0", env) is None:
             text = f"int({text})"
         at = self.rng.choice(("j", "i % 4", "-1", "(n[0] + i) % 4"))
-        return [f"gpu.atomic.add(h, {at}, {text})"]
+        return [f"gpu.atomic.{self.atomic}(h, {at}, {text})"]
 
     def on_leave(self, env: Env, loop: bool) -> list[str]:
         if not loop:
             return []
         word = self.rng.choice(("break", "continue", "break", "continue", "return"))
+        if self.crowd and word == "return":
+            word = "break"
         return [f"if {self.checked_condition(env)}:", f"    {word}"]
 
     def tuples(self, env: Env, least: int = 1) -> list[str]:

@@ -58,6 +58,9 @@ TO_BOOL = ("isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or",
            "logical_not", "truth")  # fmt: skip
 TO_SAME = ("floor", "ceil", "trunc", "sign", "square")
 TO_JOIN = ("min", "max", "minimum", "maximum", "fmin", "fmax", "clip")
+MEETING = {"syncthreads_count": "int", "syncthreads_and": "bool", "syncthreads_or": "bool",
+           "any_sync": "bool", "all_sync": "bool", "ballot_sync": "uint32",
+           "match_any_sync": "uint32"}  # fmt: skip
 TO_FLOAT = ("sqrt", "fabs", "rint", "copysign")
 
 Env = dict[str, Type]
@@ -309,6 +312,8 @@ class Values:
             if is_float(scalar(kind)):
                 raise NoType("the bits of a float")
             return "int", f"{value}.{node.func.attr}()"
+        if name in ("gpu.shared.array", "gpu.local.array"):
+            return Array(node.args[1].attr, 1), ast.unparse(node)
         args = [self.expression(arg, env) for arg in node.args if not isinstance(arg, ast.Starred)]
         if len(args) < len(node.args):
             raise NoType("a star in a call")
@@ -390,6 +395,10 @@ class Values:
             return "int"
         if name == "divmod":
             return binary("//", *kinds), binary("%", *kinds)
+        if module == "gpu" and last in MEETING:
+            return MEETING[last]
+        if last.startswith(("shfl_", "reduce_")):
+            return kinds[1]
         if name == "np.where":
             return common(*kinds[1:])
         if last in TO_BOOL:
