@@ -4,12 +4,13 @@
     python -m kernels --seed 4711                         one: its text, its reference, what differs
 
 Run in tests/fuzz. A kernel that never ends or kills its process is reported by its seed, and the
-others go on. Of those that differ the first few are made smaller and printed. SIGINT ends it
-early, with the counts so far. Exit status 1: something differed.
+others go on. Of those that differ the first few are made smaller and printed. SIGINT or SIGTERM
+ends it early, with the counts so far. Exit status 1: something differed.
 """
 
 import argparse
 import os
+import signal
 import sys
 import time
 
@@ -68,6 +69,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60, help="seconds for one kernel")
     parser.add_argument("--seed", type=int, help="only this one, with everything about it")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     if args.seed is not None:
         return one(args.seed)
     return many(args.first, args.count, args.jobs, args.shown, args.limit)

@@ -7,10 +7,11 @@ are replaced after some seeds, so that what compiled kernels leave behind stays 
 
 import multiprocessing
 import multiprocessing.connection
+import signal
 import time
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 
 from .generate import generate
@@ -21,6 +22,7 @@ from .types import NoType
 CHUNK = 25
 LIFE = 1000  # seeds of a worker
 Result = tuple[int, str, str]  # seed, a word, what to print
+Look = Callable[[int], tuple[str, str]]
 
 
 def check(seed: int) -> tuple[str, str]:
@@ -45,27 +47,31 @@ def smaller(seed: int, limit: float) -> str:
     return f"{small.source}launch={small.launch} {small.options}\n{found}"
 
 
-def work(pipe: Connection, limit: float) -> None:
+def work(pipe: Connection, limit: float, look: Look) -> None:
     """Seeds to check come as a range, one to reduce as a number."""
     warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's, which ends the workers
     while True:
-        task = pipe.recv()
+        try:
+            task = pipe.recv()
+        except EOFError:
+            return
         if isinstance(task, int):
             pipe.send(smaller(task, limit))
             continue
         for seed in task:
             pipe.send(seed)
-            pipe.send((seed, *check(seed)))
+            pipe.send((seed, *look(seed)))
         pipe.send(None)
 
 
 class Worker:
     """A process and what it has left to do."""
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, look: Look) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=work, args=(other, limit), daemon=True)
+        self.process = context.Process(target=work, args=(other, limit, look), daemon=True)
         self.process.start()
         other.close()
         self.todo = range(0)
@@ -97,9 +103,12 @@ class Worker:
 
 
 class Pool:
-    def __init__(self, jobs: int, limit: float) -> None:
-        self.limit = limit
-        self.workers = [Worker(limit) for _ in range(jobs)]
+    def __init__(self, jobs: int, limit: float, look: Look = check) -> None:
+        self.limit, self.look = limit, look
+        self.workers = [self.worker() for _ in range(jobs)]
+
+    def worker(self) -> Worker:
+        return Worker(self.limit, self.look)
 
     def checked(self, first: int, count: int) -> Iterator[Result]:
         """The result of each seed, as they come."""
@@ -128,7 +137,7 @@ class Pool:
                         chunks.append(worker.todo[1:])
                 if lost or (not worker.todo and worker.done >= LIFE):
                     worker.stop()
-                    worker = self.workers[k] = Worker(self.limit)
+                    worker = self.workers[k] = self.worker()
                 if not worker.todo and chunks:
                     worker.give(chunks.pop())
 
@@ -142,7 +151,7 @@ class Pool:
         except (EOFError, OSError):
             pass
         worker.stop()
-        self.workers[0] = Worker(self.limit)
+        self.workers[0] = self.worker()
         return generate(seed).source
 
     def close(self) -> None:
