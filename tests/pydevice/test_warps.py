@@ -286,8 +286,26 @@ def test_a_mask_without_the_own_lane():
 
 
 def test_names_that_are_imported():
+    names: dict = {}
+    exec(IMPORTED, names)
     out = ints(32)
-    names: dict = {"ballot": gpu}
-    exec("def kernel(out, g=ballot):\n    out[g.laneid] = g.laneid * g.laneid + 1\n", names)
     run(names["kernel"], 1, 32, (out,))
-    assert out.tolist() == [i * i + 1 for i in range(32)]
+    assert out.tolist() == [31 - i + i * i + 100 * i for i in range(32)]
+
+
+IMPORTED = """
+import gpu as cuda
+from gpu import atomic, cg, laneid, shared, shfl_sync, syncthreads
+add = cuda.atomic.add
+meet = cg.this_grid
+
+def kernel(out):
+    a = shared.array(32, cuda.int32)
+    a[laneid] = laneid
+    syncthreads()
+    grid = meet()
+    grid.sync()
+    i = laneid
+    atomic.add(out, i, a[31 - laneid])
+    add(out, i, laneid * laneid + 100 * shfl_sync(-1, cuda.laneid, i))
+"""

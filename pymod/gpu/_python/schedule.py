@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from gpu._python.threads import Group, Size, Warp
 
 STACK_B = 2 << 20  # enough for Python's own limit of recursion
+STARTING = threading.Lock()  # the size is the process's: one launch at a time changes it
 QUIET = 16  # reads that show nothing new until others run
 KEPT = 64  # reads that are remembered
 STOPPED = (State.SPINS, State.MEETS, State.MEETS_GRID, State.GATHERS)
@@ -70,12 +71,13 @@ class Carrier:
             vars(context).update(values)
             copied.run(self.scheduler.serve, self)
 
-        old = threading.stack_size(STACK_B)
-        try:
-            self.system = threading.Thread(target=main, name="gpu kernel", daemon=True)
-            self.system.start()
-        finally:
-            threading.stack_size(old)
+        with STARTING:
+            old = threading.stack_size(STACK_B)
+            try:
+                self.system = threading.Thread(target=main, name="gpu kernel", daemon=True)
+                self.system.start()
+            finally:
+                threading.stack_size(old)
 
     def sleep(self) -> None:
         """Until it is woken."""
