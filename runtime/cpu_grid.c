@@ -4,12 +4,12 @@
  * Blocks are started in order. Most never wait for another one: a worker runs such a block to its
  * end in memory of its own and takes the next by an atomic counter, without a lock. A block that can
  * only look at memory in vain goes into a queue, and the worker turns to another: to the one that has
- * waited longest, or, when all in the queue have been looked at without anybody getting on, to a new
- * block, which may be what they wait for. So hand-written grid barriers, locks and scans that look
- * back make progress with more blocks than workers, and what needs no more blocks than there are
- * workers does not start them. While other workers get on, only a few blocks are begun; memory of all
- * blocks that have begun and not ended is limited, and it is an error when the limit keeps a new one
- * from starting and nobody gets on.
+ * waited longest, or, when all in the queue have been looked at without anybody getting on, to new
+ * blocks, an eighth as many, which may be what they wait for. So hand-written grid barriers, locks and
+ * scans that look back make progress with more blocks than workers, and what needs no more blocks than
+ * there are workers does not start them. While other workers get on, only a few blocks are begun;
+ * memory of all blocks that have begun and not ended is limited, and it is an error when the limit
+ * keeps a new one from starting and nobody gets on.
  *
  * Blocks whose threads wait for the grid are put aside; when every block is there or has ended they
  * go into the queue together. A worker leaves when there is nothing to start and nothing in a queue,
@@ -122,11 +122,16 @@ grid_choose(struct cpu_grid *grid, struct cpu_job *job)
         return grid->n_aside ? CHOICE_WAIT : CHOICE_LEAVE;
     }
     bool in_vain = grid->n_vain >= grid->n_queued;
-    if (!more || !in_vain || (running && open >= 2 * (uint64_t)grid->n_workers))
+    if (more && !grid->n_allowed && in_vain && (!running || open < 2 * (uint64_t)grid->n_workers))
+        grid->n_allowed = grid->n_queued / 8 + 1;
+    if (!more || !grid->n_allowed)
         return CHOICE_QUEUED;
-    if ((open + 1) * job->plan.size_B <= grid->limit_B)
+    if ((open + 1) * job->plan.size_B <= grid->limit_B) {
+        grid->n_allowed--;
         return CHOICE_NEW;
-    if (!running) {
+    }
+    grid->n_allowed = 0;
+    if (!running && in_vain) {
         sp_diag_set(&grid->error, SP_E_TOO_MANY_WAITING, NULL, (unsigned long long)open,
                     job->plan.artifact->name ? job->plan.artifact->name : "?",
                     (unsigned long long)job->plan.size_B, (unsigned long long)grid->limit_B);

@@ -37,7 +37,8 @@ struct cpu_grid {
     uint64_t n_queued;
     struct cpu_block *aside; /* wait for the grid */
     uint64_t n_aside;
-    uint64_t n_vain; /* steps since anybody got on */
+    uint64_t n_vain;    /* steps since anybody got on */
+    uint64_t n_allowed; /* blocks to start before the queue is gone through again */
     struct sp_diag error;
 };
 
