@@ -14,8 +14,9 @@
 
 #define STATICS_SHARED_B 49152u /* PTX: static shared memory of a kernel */
 #define STATICS_CONST_B 65536u  /* PTX: .const of a module */
-#define STATICS_ALIGN_LOG2 4    /* of what the launch adds */
-#define STATICS_GLOBAL 1        /* LLVM's address space of global memory */
+#define STATICS_LOCAL_B (512 << 10)
+#define STATICS_ALIGN_LOG2 4 /* of what the launch adds */
+#define STATICS_GLOBAL 1     /* LLVM's address space of global memory */
 
 static uint64_t
 statics_align(uint64_t at, unsigned align_log2)
@@ -24,9 +25,24 @@ statics_align(uint64_t at, unsigned align_log2)
     return (at + mask) & ~mask;
 }
 
-static void
+/* Slots of all functions: at most what a thread of a GPU, or a worker's stack, has. */
+static bool
+statics_check_local(struct cg_emit *e, uint64_t local_B)
+{
+    if (local_B <= STATICS_LOCAL_B)
+        return true;
+    const char *what = sp_arena_printf(e->arena, "the local memory of '%s' together",
+                                       e->core->funcs.data[0]->name);
+    sp_diag_set(e->diag, SP_E_ARRAY_SIZE, NULL, what, (long long)local_B,
+                (long long)STATICS_LOCAL_B);
+    return sp_diag_hint(e->diag, "use an array that is passed to the kernel, with a part for each "
+                                 "thread");
+}
+
+static bool
 statics_find_used(struct cg_emit *e)
 {
+    uint64_t local_B = 0;
     for (uint32_t f = 0; f < e->core->funcs.len; f++) {
         const struct ir_func *func = e->core->funcs.data[f];
         for (uint32_t b = 0; b < func->blocks.len; b++) {
@@ -35,10 +51,13 @@ statics_find_used(struct cg_emit *e)
                 const struct ir_insn *insn = ir_insn(func, block->insns.data[i]);
                 if (insn->op == IR_STATIC)
                     e->statics[insn->imm].is_used = true;
+                if (insn->op == IR_SLOT)
+                    local_B += insn->imm & IR_MAX_SLOT_B;
                 e->uses_dynshared |= insn->op == IR_DYNSHARED;
             }
         }
     }
+    return statics_check_local(e, local_B);
 }
 
 /* Shared arrays are whole words: an atomic on a byte swaps the word around it (emit_atomic.c), and LLVM
@@ -98,7 +117,8 @@ cg_statics_fill(struct cg_emit *e)
     uint64_t shared_B = 0, const_B = 0;
     unsigned align_log2 = STATICS_ALIGN_LOG2;
     e->statics = SP_NEW_N(e->arena, struct cg_static, n + 1);
-    statics_find_used(e);
+    if (!statics_find_used(e))
+        return false;
     for (uint32_t i = 0; i < n; i++) {
         const struct ir_static *row = &e->core->statics.data[i];
         if (!e->statics[i].is_used)

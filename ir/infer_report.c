@@ -78,6 +78,11 @@ report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_re
     INFER_FAIL(in, instance, at, CANNOT_MEET, name, infer_text(in, a), infer_text(in, b));
     if (instance->cells[phi].type == IR_T_MIXED)
         return INFER_HINT(in, "cast one of them, for example gpu.int64(...)");
+    const struct ir_type_info *of_a = ir_type_info(in->module, a),
+                              *of_b = ir_type_info(in->module, b);
+    if (of_a->kind == IR_KIND_ARRAY && of_b->kind == IR_KIND_ARRAY && of_a->space != of_b->space)
+        return INFER_HINT(in, "an array is in one memory: use the arrays where they are chosen, or "
+                              "call a function with each");
     bool tuples = ir_type_info(in->module, a)->kind == IR_KIND_TUPLE &&
                   ir_type_info(in->module, b)->kind == IR_KIND_TUPLE;
     if (tuples)

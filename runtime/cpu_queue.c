@@ -25,7 +25,9 @@
 #define QUEUE_MAX_SPARE 64
 #define QUEUE_MAX_JOBS 65536 /* more than that and a launch waits */
 #define QUEUE_PARAMS_B 512   /* room for the parameters of a reusable job */
-#define QUEUE_STACK_B 131072 /* of a worker's stack, for what a recursive function calls */
+/* Of a worker's stack: the frame of a recursive function with the largest local arrays, which it has
+ * before it asks, and what it calls. */
+#define QUEUE_STACK_B (524288 + 131072)
 
 static void
 queue_init_sync(struct cpu_queue *queue)

@@ -168,6 +168,40 @@ def test_recursion_with_an_array_per_call() -> None:
     assert out[0] == expected(9, (1, 1))
 
 
+def test_large_arrays_in_recursion_use_the_stack_up_without_a_crash() -> None:
+    def deeper(n):
+        a = gpu.local.array(60_000, np.float64)
+        for i in range(n % 60_000 + 1):
+            a[i] = i
+        return a[0] if n <= 0 else deeper(n - 1) + a[n % 60_000]
+
+    @gpu.jit
+    def kernel(n, out):
+        out[0] = deeper(n)
+
+    out = np.zeros(1)
+    kit.run(kernel, 1, 1, (4, out))
+    assert out[0] == 10
+    if gpu.device().kind == "cpu":
+        with pytest.raises(RecursionError, match="calls itself so often"):
+            kernel[1, 1](1000, out)
+            gpu.synchronize()
+
+
+def test_more_than_a_thread_has() -> None:
+    @gpu.jit
+    def kernel(n, out):
+        a = gpu.local.array(40_000, np.float64)
+        b = gpu.local.array(40_000, np.float64)
+        for i in range(n):
+            a[i] = b[i] = i
+        out[0] = a[n - 1] + b[n // 2]
+
+    with pytest.raises(gpu.TypingError, match="together has 640000 bytes; at most 524288") as caught:
+        kernel[1, 1](10, np.zeros(1))
+    assert caught.value.code == "ARRAY_SIZE"
+
+
 # --- What any array can ---------------------------------------------------------------------------
 
 N = 6

@@ -134,7 +134,7 @@ def two_spaces(c, x):
     a = gpu.shared.array(4, np.float32)
     if c:
         a = gpu.local.array(4, np.float32)
-    x[0] = a[0]  # error: CANNOT_MEET (shared) on one path
+    x[0] = a[0]  # error: CANNOT_MEET an array is in one memory
 
 
 # kernel(float32[:])
