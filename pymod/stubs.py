@@ -145,7 +145,7 @@ def parameter(text: str) -> str:
 
 def intrinsics() -> list[str]:
     """gpu.atomic.add is a class `_atomic` with a method `add` and a name `atomic` of that class."""
-    flat, nested = [], {}
+    flat, nested, groups = [], {}, {}
     table = rows("ir/intrin.def", "IR_INTRIN")
     by_id = {row.split(",")[0]: row for row in table}
     for alias in rows("ir/intrin.def", "IR_ALIAS"):
@@ -154,28 +154,41 @@ def intrinsics() -> list[str]:
             table.append(by_id[target].replace(re.search(STRING, by_id[target])[0], path, 1))
     for row in table:
         path = re.search(STRING, row)[1]
-        least, most = (int(n) for n in re.findall(r"-?\d+", row.split(path)[1])[:2])
+        least = int(re.search(r"-?\d+", row.split(path)[1])[0])
         doc = re.findall(STRING, row)[-1]
         parts = path.split(".")
         if parts[0] != "gpu":
             continue
         args = ", ".join(f"{c}: Any" for c in "abcdefgh"[:least]) + ", /" * (least > 0)
-        if ", MEMORY, " in row:  # these take keywords: their names are those of the doc
+        if (
+            ", MEMORY, " in row or ", SYNCWARP, " in row
+        ):  # these take keywords: their names are those of the doc
             args = ", ".join(map(parameter, re.search(r"\((.*?)\):", doc)[1].split(", ")))
         if len(parts) == 2 and ", SREG, " in row:
             flat += [f"{parts[1]}: int", f'"""{doc}"""', ""]
         elif len(parts) == 2:
             flat += [f"def {parts[1]}({args}) -> Any:", f'    """{doc}"""', ""]
-        elif least == most == 0:
+        elif len(parts) == 4:  # a method of what gpu.cg.this_grid() gives
+            groups.setdefault(parts[2], []).extend(
+                [f"    def {parts[3]}(self) -> None:", f'        """{doc}"""']
+            )
+        elif ", SREG, " in row:
             nested.setdefault(parts[1], []).extend([f"    {parts[2]}: int", f'    """{doc}"""'])
         else:
+            gives = "_GridGroup" if ", THIS_GRID, " in row else "Any"
             nested.setdefault(parts[1], []).extend(
-                ["    @staticmethod", f"    def {parts[2]}({args}) -> Any:", f'        """{doc}"""']
+                [
+                    "    @staticmethod",
+                    f"    def {parts[2]}({args}) -> {gives}:",
+                    f'        """{doc}"""',
+                ]
             )
     for row in rows("ir/intrin.def", "IR_INTEGER"):
         path, _, doc = row.split(", ", 2)
         flat += [f"{path[5:-1]}: int", f'"""{doc[1:-1]}"""', ""]
     lines = flat
+    for name, body in groups.items():
+        lines += [f"class _{name}:", *body, ""]
     for name, body in nested.items():
         lines += [f"class _{name}(Intrinsic):", *body, "", f"{name}: _{name}"]
     return lines

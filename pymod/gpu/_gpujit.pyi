@@ -170,7 +170,7 @@ def syncthreads_and(a: Any, /) -> Any:
 def syncthreads_or(a: Any, /) -> Any:
     """syncthreads_or(predicate): as syncthreads; whether the predicate is true for any thread."""
 
-def syncwarp() -> Any:
+def syncwarp(mask: Any = 0xffffffff) -> Any:
     """syncwarp(mask=0xffffffff): waits until the lanes of the mask are here; writes before it are seen behind it."""
 
 def threadfence_block() -> Any:
@@ -308,6 +308,10 @@ def cbrt(a: Any, /) -> Any:
 warpsize: int
 """Threads of a warp."""
 
+class _GridGroup:
+    def sync(self) -> None:
+        """this_grid().sync(): waits until all threads of the launch are here; all blocks must run at the same time."""
+
 class _threadIdx(Intrinsic):
     x: int
     """Index of the thread in its block, x."""
@@ -345,10 +349,9 @@ class _gridDim(Intrinsic):
 
 gridDim: _gridDim
 class _cg(Intrinsic):
-    this_grid: int
-    """this_grid(): all threads of the launch, to wait for with .sync()."""
-    GridGroup: int
-    """this_grid().sync(): waits until all threads of the launch are here; all blocks must run at the same time."""
+    @staticmethod
+    def this_grid() -> _GridGroup:
+        """this_grid(): all threads of the launch, to wait for with .sync()."""
 
 cg: _cg
 class _shared(Intrinsic):
