@@ -30,6 +30,8 @@ LIMITS = {
     "test_arrays.test_bounds_of_tuples_and_of_huge_indices": TUPLE,
     "test_const.test_later_writes_are_not_seen_and_warned_of_once": COMPILES,
     "test_const.test_too_large": COMPILES,
+    "test_local.test_a_recursive_function_cannot_hand_its_array_on": COMPILES,
+    "test_shared.test_more_than_a_block_can_have": SIZE,
     "test_tuples.test_nan_in_tuples": SAME,
     "test_views.test_an_overlap_that_no_order_serves": COPY,
 }
