@@ -187,6 +187,11 @@ infer_instance(struct infer *in, const struct ir_func *func, const struct ir_cel
 void
 infer_restart(struct infer *in, struct ir_instance *instance)
 {
+    uint32_t n = 0; /* what waits is asked for again, by other numbers */
+    for (uint32_t i = 0; i < in->pending.len; i++)
+        if (in->pending.data[i].instance != instance->index)
+            in->pending.data[n++] = in->pending.data[i];
+    in->pending.len = n;
     infer_start(in, instance, infer_flow_new(in->ctx->arena, instance->func));
 }
 
@@ -420,9 +425,9 @@ infer_is_earlier(struct infer_item a, struct infer_item b)
     return a.instance != b.instance ? a.instance > b.instance : a.ref < b.ref;
 }
 
-/* isinstance opens one side of a branch for good, so it is answered when nothing else is left to do,
- * one call at a time: a type that is still to rise would give another answer. True if there was a
- * call. */
+/* isinstance opens one side of a branch for good, and a loop over a tuple of different types is written
+ * out for good, so they are answered when nothing else is left to do, one at a time: a type that is
+ * still to rise would give another answer. True if there was one. */
 static bool
 infer_settle(struct infer *in)
 {
@@ -453,7 +458,8 @@ infer_settle_last(struct infer *in)
         struct ir_instance *instance = in->typed->instances.data[item.instance];
         struct ir_cell cell;
         if (ir_insn(instance->func, item.ref)->op == IR_CALL &&
-            !instance->cells[item.ref].constant && infer_rule(in, instance, item.ref, &cell))
+            instance->cells[item.ref].type == IR_T_BOOL && !instance->cells[item.ref].constant &&
+            infer_rule(in, instance, item.ref, &cell))
             instance->cells[item.ref] = cell;
     }
 }

@@ -372,6 +372,8 @@ builtin_iter(struct intrin_call *call, uint32_t i, bool reversed, bool unrolled,
     ir_ref arg = ir_arg(call->instance->func, call->ref, i + 1);
     if (!infer_check_once(in, call->instance, call->ref, arg))
         return false;
+    if (!unrolled && infer_iter_waits(in, call->instance, call->ref, call->args[i].type))
+        return false;
     bool tuple = builtin_kind(call, i) == IR_KIND_TUPLE;
     bool marked = tuple && infer_is_unrolled(call->instance, call->ref);
     *out = infer_iter(in, call->args[i], reversed, unrolled || marked);

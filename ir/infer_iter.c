@@ -293,12 +293,25 @@ infer_is_unrolled(const struct ir_instance *instance, ir_ref ref)
     return instance->unrolled.words && sp_bits_has(&instance->unrolled, ref);
 }
 
+bool
+infer_iter_waits(struct infer *in, const struct ir_instance *instance, ir_ref ref, ir_type over)
+{
+    const struct ir_type_info *info = ir_type_info(in->module, over);
+    if (info->kind != IR_KIND_TUPLE || iter_is_uniform(info) || in->settling || in->reporting ||
+        instance->cells[ref].type != IR_T_NONE || infer_is_unrolled(instance, ref))
+        return false;
+    sp_vec_push(in->ctx->arena, &in->pending, (struct infer_item){instance->index, ref});
+    return true;
+}
+
 static bool
 rule_iter(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out)
 {
     struct ir_cell a = infer_operand(instance, ref, 0);
     if (!infer_check_once(in, instance, ref, ir_arg(instance->func, ref, 0)))
         return false;
+    if (infer_iter_waits(in, instance, ref, a.type))
+        return true;
     out->type = infer_iter(in, a, false,
                            infer_is_unrolled(instance, ref) &&
                                ir_type_info(in->module, a.type)->kind == IR_KIND_TUPLE);

@@ -35,7 +35,8 @@ struct infer {
     SP_VEC(struct infer_item) waiting; /* for answers */
     SP_VEC(struct infer_item) unrolls; /* phis where rounds of different types meet */
     SP_VEC(struct infer_item) expands; /* calls whose arguments are to be written out */
-    SP_VEC(struct infer_item) pending; /* isinstance calls, for types that rise no more */
+    SP_VEC(struct infer_item) pending; /* isinstance calls, loops over tuples of different types: for
+                                        * types that rise no more */
     SP_VEC(struct infer_item) settled; /* the same, answered */
     bool settling;                     /* they are being answered */
     bool reporting; /* cells are final: rules set ctx->diag when they fail */
@@ -258,6 +259,10 @@ struct ir_cell infer_part(struct infer *in, const struct ir_instance *instance, 
 ir_type infer_iter(struct infer *in, struct ir_cell over, bool reversed, bool unrolled);
 ir_type infer_iter_zip(struct infer *in, uint32_t n, const ir_type *iters);
 ir_type infer_iter_enumerate(struct infer *in, ir_type iter, ir_const start);
+/* Whether elements of this type are of different types for now: the loop is written out only if that is
+ * still so when nothing else is left to do. The iterator has no type until then. */
+bool infer_iter_waits(struct infer *in, const struct ir_instance *instance, ir_ref ref,
+                      ir_type over);
 struct ir_cell infer_iter_value(struct infer *in, ir_type iter);
 /* Element k of the value, which is a tuple. */
 struct ir_cell infer_iter_part(struct infer *in, ir_type iter, uint32_t k);

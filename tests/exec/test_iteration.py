@@ -455,3 +455,22 @@ def test_rounds_are_written_out():
     text = gpu.jit(arrays).ptx(signature, arch="sm_75")
     assert text.count("st.global") >= 6
     assert gpu.jit(over_uniform_tuple).ptx("float64[::1], float64[::1]", arch="sm_90")
+
+
+@pytest.mark.parametrize("over", ["(v, n, v)", "enumerate((v, n, v))", "reversed((v, n, v))",
+                                  "zip((v, n, v), (n, n, n))"])  # fmt: skip
+def test_elements_that_are_of_one_type_in_the_end(over):
+    """`n` is uint64, though the way on which it is an int is looked at first: the loop is a loop, so v
+    may have kept its first value, a uint64, and an int that joins it wraps no uint8."""
+    source = f"""
+def kernel(c, u, out):
+    v = u[0]
+    n = 2**63 if c[0] else 1
+    for e in {over}:
+        v = c[1]
+    out[0] = (v + gpu.uint8(200)) * 2
+"""
+    out = np.zeros(1, np.int64)
+    # The python device joins nothing.
+    kit.single(kit.kernel(source), np.array([0, 5]), np.array([7], np.uint64), out, reference=False)
+    assert out[0] == 410

@@ -317,6 +317,7 @@ class Writer(Iteration):
         for case in node.cases:
             inner = dict(env)
             pattern = ast.unparse(case.pattern)
+            self.line = case.pattern.lineno
             if isinstance(case.pattern, ast.MatchAs) and case.pattern.name:
                 inner[case.pattern.name] = kind
             guard = f" if {self.truth(case.guard, inner)}" if case.guard else ""
