@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import time
 
 import numpy as np
 import pytest
@@ -84,6 +85,22 @@ def test_it_does_not_wander_to_another_failure():
     assert kind_of("TypingError: text") == "TypingError"
     assert kind_of("x[0]: 1") == kind_of("raised nothing\nthe reference") == "difference"
     assert kind_of(None) is None
+
+
+def test_an_edit_may_leave_a_loop_that_never_ends():
+    source = "def kernel(x):\n    k = 0\n    while k < 3:\n        k += 1\n        x[0] = 4\n"
+    case = Case(0, source, {}, {"x": np.zeros(1)})
+
+    def fails(case):
+        scope = {}
+        exec(case.source, scope)
+        x = [0]
+        scope["kernel"](x)
+        return "x[0]: 4, the reference has 0" if x[0] == 4 else None
+
+    assert reduce(case, fails, until=time.monotonic() + 60).source == (
+        "def kernel(x):\n    x[0] = 4\n"
+    )
 
 
 def test_what_does_not_fail_stays():

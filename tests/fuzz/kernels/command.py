@@ -32,8 +32,11 @@ def many(first: int, count: int, jobs: int, shown: int, limit: float) -> int:
             found[word].append(seed)
             if text:
                 reasons[seed] = text
+                print(f"seed {seed} {word}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         shown = 0
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN if shown == 0 else signal.SIG_DFL)
     for seed in sorted(reasons)[:shown]:
         print(f"seed {seed}: {reasons[seed]}\n{pool.reduced(seed)}", flush=True)
     pool.close()

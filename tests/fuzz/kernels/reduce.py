@@ -8,19 +8,39 @@ not kept.
 """
 
 import ast
+import contextlib
 import copy
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from .case import Case
 from .types import NoType
 
+TRIAL = 3  # seconds
 Fails = Callable[[Case], str | None]
 Edit = Callable[[list[ast.AST]], None]  # changes a copy of the tree, given as its nodes in order
 COMPOUND = ast.If | ast.For | ast.While
 LARGE = (ast.BinOp | ast.BoolOp | ast.UnaryOp | ast.IfExp | ast.Call | ast.Compare | ast.Tuple
          | ast.Subscript | ast.Lambda)  # fmt: skip
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """TimeoutError after some seconds, and again and again for other threads of a kernel: an edit
+    may leave a loop that never ends."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    old = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
 
 
 def kind_of(failure: str | None) -> str | None:
@@ -129,7 +149,8 @@ class Reduction:
             return False
         smaller = replace(self.case, source=source)
         try:
-            same = kind_of(self.fails(smaller)) == self.wanted
+            with within(TRIAL):
+                same = kind_of(self.fails(smaller)) == self.wanted
         except (NoType, Exception):  # no program
             return False
         if same:
