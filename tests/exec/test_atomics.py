@@ -13,7 +13,8 @@ SPACES = {
     "global": "    old = gpu.atomic.{op}(a, i, v[i])\n",
     "shared": (
         "    s = gpu.shared.array(64, gpu.{t})\n    t = gpu.threadIdx.x\n    s[t] = a[i]\n"
-        "    old = gpu.atomic.{op}(s, t, v[i])\n    a[i] = s[t]\n"
+        "    gpu.syncthreads()\n    old = gpu.atomic.{op}(s, t, v[i])\n"
+        "    gpu.syncthreads()\n    a[i] = s[t]\n"
     ),
     "local": (
         "    s = gpu.local.array((2, 3), gpu.{t})\n    s[1, 2] = a[i]\n"
@@ -61,7 +62,8 @@ CAS = {
     "global": "    old = gpu.atomic.cas(a, i, c[i], v[i])\n",
     "shared": (
         "    s = gpu.shared.array((64, 1), gpu.{t})\n    t = gpu.threadIdx.x\n    s[t, 0] = a[i]\n"
-        "    old = gpu.atomic.cas(s, (t, -1), c[i], v[i])\n    a[i] = s[t, 0]\n"
+        "    gpu.syncthreads()\n    old = gpu.atomic.cas(s, (t, -1), c[i], v[i])\n"
+        "    gpu.syncthreads()\n    a[i] = s[t, 0]\n"
     ),
     "local": (
         "    s = gpu.local.array(2, gpu.{t})\n    s[0] = a[i]\n"

@@ -1,9 +1,9 @@
 """Barriers of a block: results that no order of threads gives by chance, and every wrong use."""
 
 import inspect
-import os
 import subprocess
 import sys
+from pathlib import Path
 
 import gpu
 import kit
@@ -125,11 +125,16 @@ def test_device_functions_and_nested_loops(level):
     assert np.array_equal(x, expected)
 
 
-@pytest.mark.skipif(
-    "CUDA_INJECTION64_PATH" in os.environ, reason="compute-sanitizer takes this to be a fault"
-)
+def is_under_sanitizer() -> bool:
+    """Whether compute-sanitizer has put its library into this process."""
+    maps = Path("/proc/self/maps")
+    return maps.exists() and "anitizer-collection" in maps.read_text()
+
+
 def test_every_call_site_counts():
     """Halves of a block that wait in different lines pass together, as on hardware."""
+    if is_under_sanitizer():
+        pytest.skip("compute-sanitizer takes barriers in two lines to be a fault")
 
     @gpu.jit
     def kernel(x):
@@ -460,26 +465,26 @@ def test_too_many_blocks_wait():
 
 @on_cpu
 def test_too_large_threads():
-    """Local arrays of threads that wait are kept for the whole block."""
+    """Local arrays of threads that wait are kept for the whole block, of a grid that waits for all."""
 
     @gpu.jit
     def kernel(x, k):
-        a = gpu.local.array(60_000, gpu.float64)
-        b = gpu.local.array(60_000, gpu.float64)
-        c = gpu.local.array(60_000, gpu.float64)
+        a = gpu.local.array(20_000, gpu.float64)
+        b = gpu.local.array(20_000, gpu.float64)
+        c = gpu.local.array(20_000, gpu.float64)
         for j in range(3):
             a[j * k] = gpu.threadIdx.x
             b[j * k + 1] = j
             c[j * k + 2] = 10 * j
-        gpu.syncthreads()
+        gpu.cg.this_grid().sync()
         x[gpu.threadIdx.x] = a[k] + b[k + 1] + c[2 * k + 2]
 
     x = np.zeros(8)
-    kernel[1, 8](x, 29_990)
+    kernel[1, 8](x, 9_990)
     gpu.synchronize()
     assert np.array_equal(x, np.arange(8) + 21)
-    with pytest.raises(MemoryError, match="threads of a block, which wait for each other"):
-        kernel[1, 1024](np.zeros(1024), 0)
+    with pytest.raises(gpu.LaunchError, match="of such blocks this device runs 2 at the same time"):
+        kernel[4, 1024](np.zeros(1024), 0)
 
 
 @on_cpu

@@ -197,7 +197,9 @@ def test_more_than_a_thread_has() -> None:
             a[i] = b[i] = i
         out[0] = a[n - 1] + b[n // 2]
 
-    with pytest.raises(gpu.TypingError, match="together has 640000 bytes; at most 524288") as caught:
+    with pytest.raises(
+        gpu.TypingError, match="together has 640000 bytes; at most 524288"
+    ) as caught:
         kernel[1, 1](10, np.zeros(1))
     assert caught.value.code == "ARRAY_SIZE"
 

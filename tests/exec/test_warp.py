@@ -502,8 +502,11 @@ def test_warps_of_blocks_of_several_dimensions(block):
         first, last = i // 32 * 32, min(i // 32 * 32 + 32, n)
         ys = [k // block[0] % block[1] for k in range(first, last)]
         ballot = sum(1 << k for k, y in enumerate(ys) if y == 1)
-        other = i ^ 1 if (i ^ 1) < n else i
-        assert out[i].tolist() == [sum(range(first, last)), other, ballot]
+        assert out[i, ::2].tolist() == [sum(range(first, last)), ballot]
+        if (i ^ 1) < n:
+            assert out[i, 1] == i ^ 1
+        elif gpu.device().kind != "cuda":  # where a lane that does not exist gives anything
+            assert out[i, 1] == i
 
 
 def test_warp_operations_in_loops_and_functions():
