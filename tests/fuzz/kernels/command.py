@@ -4,8 +4,8 @@
     python -m kernels --seed 4711                         one: its text, its reference, what differs
 
 Run in tests/fuzz. A kernel that never ends or kills its process is reported by its seed, and the
-others go on. Of those that differ the first few are made smaller and printed. SIGINT or SIGTERM
-ends it early, with the counts so far. Exit status 1: something differed.
+others go on. The first few that differ are then made smaller and printed. SIGINT or SIGTERM ends it
+early, with the counts so far. Exit status 1: something differed.
 """
 
 import argparse
@@ -26,20 +26,15 @@ def many(first: int, count: int, jobs: int, shown: int, limit: float) -> int:
     start = time.monotonic()
     pool = Pool(jobs, limit)
     found: dict[str, list[int]] = {word: [] for word in WORDS}
-    reasons: dict[int, str] = {}
     try:
         for seed, word, text in pool.checked(first, count):
             found[word].append(seed)
             if text:
-                reasons[seed] = text
                 print(f"seed {seed} {word}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         shown = 0
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN if shown == 0 else signal.SIG_DFL)
-    for seed in sorted(reasons)[:shown]:
-        print(f"seed {seed}: {reasons[seed]}\n{pool.reduced(seed)}", flush=True)
-    pool.close()
     counts = ", ".join(f"{len(found[word])} {word}" for word in WORDS if found[word])
     done = sum(map(len, found.values()))
     line = f"{done} kernels from seed {first}: {counts}, {time.monotonic() - start:.0f} s"
@@ -47,6 +42,9 @@ def many(first: int, count: int, jobs: int, shown: int, limit: float) -> int:
         if found[word]:
             line += f"; {word}: {' '.join(map(str, sorted(found[word])))}"
     print(line, flush=True)
+    for seed in sorted(found["differs"])[:shown]:
+        print(f"seed {seed}:\n{pool.reduced(seed)}", flush=True)
+    pool.close()
     return 1 if any(found[word] for word in WORDS[2:]) or not found["same"] else 0
 
 

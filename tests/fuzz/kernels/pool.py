@@ -21,6 +21,7 @@ from .types import NoType
 
 CHUNK = 25
 LIFE = 1000  # seeds of a worker
+REDUCING = 20  # seconds
 Result = tuple[int, str, str]  # seed, a word, what to print
 Look = Callable[[int], tuple[str, str]]
 
@@ -36,18 +37,18 @@ def check(seed: int) -> tuple[str, str]:
     return ("differs", found) if found else ("same", "")
 
 
-def smaller(seed: int, limit: float) -> str:
-    """A kernel that differs, reduced for some seconds."""
+def smaller(seed: int) -> str:
+    """A kernel that differs, reduced for some seconds, and how."""
     case = generate(seed)
     try:
-        small = reduce(case, failure, until=time.monotonic() + limit)
+        small = reduce(case, failure, until=time.monotonic() + REDUCING)
         found = failure(small)
     except Exception:
         small, found = case, ""
     return f"{small.source}launch={small.launch} {small.options}\n{found}"
 
 
-def work(pipe: Connection, limit: float, look: Look) -> None:
+def work(pipe: Connection, look: Look) -> None:
     """Seeds to check come as a range, one to reduce as a number."""
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's, which ends the workers
@@ -57,7 +58,7 @@ def work(pipe: Connection, limit: float, look: Look) -> None:
         except EOFError:
             return
         if isinstance(task, int):
-            pipe.send(smaller(task, limit))
+            pipe.send(smaller(task))
             continue
         for seed in task:
             pipe.send(seed)
@@ -68,10 +69,10 @@ def work(pipe: Connection, limit: float, look: Look) -> None:
 class Worker:
     """A process and what it has left to do."""
 
-    def __init__(self, limit: float, look: Look) -> None:
+    def __init__(self, look: Look) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
-        self.process = context.Process(target=work, args=(other, limit, look), daemon=True)
+        self.process = context.Process(target=work, args=(other, look), daemon=True)
         self.process.start()
         other.close()
         self.todo = range(0)
@@ -108,7 +109,7 @@ class Pool:
         self.workers = [self.worker() for _ in range(jobs)]
 
     def worker(self) -> Worker:
-        return Worker(self.limit, self.look)
+        return Worker(self.look)
 
     def checked(self, first: int, count: int) -> Iterator[Result]:
         """The result of each seed, as they come."""
@@ -146,8 +147,10 @@ class Pool:
         worker = self.workers[0]
         try:
             worker.pipe.send(seed)
-            if worker.pipe.poll(2 * self.limit):
-                return worker.pipe.recv()
+            while worker.pipe.poll(REDUCING + self.limit):
+                said = worker.pipe.recv()
+                if isinstance(said, str):  # and not the end of its seeds
+                    return said
         except (EOFError, OSError):
             pass
         worker.stop()

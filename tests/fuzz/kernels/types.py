@@ -114,7 +114,10 @@ def meet(*kinds: Type) -> Type:
     if all(isinstance(k, tuple) for k in kinds):
         if len({len(k) for k in kinds}) != 1:
             raise NoType("tuples of different lengths meet")
-        return tuple(meet(*parts) for parts in zip(*kinds, strict=True))
+        elements = tuple(meet(*parts) for parts in zip(*kinds, strict=True))
+        if MIXED in elements:
+            raise NoType("uint64 with a signed integer in a tuple")
+        return elements
     if not isinstance(kinds[0], str):
         return join(*kinds)
     every = frozenset().union(*(members(scalar(kind)) for kind in kinds))
