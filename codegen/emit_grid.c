@@ -51,27 +51,22 @@ static LLVMValueRef
 grid_make(struct cg_emit *e, const char *name)
 {
     LLVMBuilderRef b = e->builder;
-    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], &e->types[IR_T_PTR_GLOBAL], 1, false);
-    LLVMValueRef fn = LLVMAddFunction(e->module, name, type), word = LLVMGetParam(fn, 0);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    static const char *const attributes[] = {"nounwind", "noinline", "convergent"};
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        cg_emit_fn_attribute(e, fn, attributes[i], 0);
-    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(e->context, fn, "");
+    static const char *const attributes[] = {"nounwind", "noinline", "convergent", NULL};
+    struct cg_helper helper = cg_helper_begin(e, name, &e->types[IR_T_PTR_GLOBAL], 1, attributes);
+    LLVMValueRef fn = helper.fn, word = LLVMGetParam(fn, 0);
     LLVMBasicBlockRef first = LLVMAppendBasicBlockInContext(e->context, fn, "first");
     LLVMBasicBlockRef look = LLVMAppendBasicBlockInContext(e->context, fn, "look");
     LLVMBasicBlockRef open = LLVMAppendBasicBlockInContext(e->context, fn, "open");
     LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(e->context, fn, "end");
 
-    LLVMPositionBuilderAtEnd(b, entry);
     grid_call(e, IR_INTRIN_SYNCTHREADS);
     LLVMBuildCondBr(b, grid_is_first(e, IR_INTRIN_TID_X), first, end);
     LLVMPositionBuilderAtEnd(b, first);
     LLVMValueRef share = grid_share(e);
     grid_call(e, IR_INTRIN_THREADFENCE);
-    unsigned scope = LLVMGetSyncScopeID(e->context, "device", 6);
-    LLVMValueRef before = LLVMBuildAtomicRMWSyncScope(b, LLVMAtomicRMWBinOpAdd, word, share,
-                                                      LLVMAtomicOrderingMonotonic, scope);
+    LLVMValueRef before =
+        LLVMBuildAtomicRMWSyncScope(b, LLVMAtomicRMWBinOpAdd, word, share,
+                                    LLVMAtomicOrderingMonotonic, cg_emit_device_scope(e));
     LLVMBuildBr(b, look);
     LLVMPositionBuilderAtEnd(b, look);
     LLVMValueRef now = LLVMBuildLoad2(b, e->types[IR_T_I32], word, "");
@@ -85,6 +80,7 @@ grid_make(struct cg_emit *e, const char *name)
     LLVMPositionBuilderAtEnd(b, end);
     grid_call(e, IR_INTRIN_SYNCTHREADS);
     LLVMBuildRetVoid(b);
+    cg_helper_end(e, &helper);
     return fn;
 }
 
@@ -93,14 +89,8 @@ cg_grid_sync(struct cg_emit *e)
 {
     static const char name[] = "gpujit_grid_sync";
     LLVMValueRef fn = LLVMGetNamedFunction(e->module, name);
-    if (!fn) {
-        LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
-        LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(e->builder);
-        LLVMSetCurrentDebugLocation2(e->builder, NULL);
+    if (!fn)
         fn = grid_make(e, name);
-        LLVMPositionBuilderAtEnd(e->builder, back);
-        LLVMSetCurrentDebugLocation2(e->builder, location);
-    }
     LLVMValueRef word = LLVMGetParam(e->this->fn, LLVMCountParams(e->this->fn) - 1);
     LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(fn), fn, &word, 1, "");
 }

@@ -190,31 +190,22 @@ host_raiser(struct cg_emit *e, uint32_t n)
     enum { FIRST_VALUE = 8 };
     if (e->raisers[n])
         return e->raisers[n];
-    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
-    LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(e->builder);
-    LLVMSetCurrentDebugLocation2(e->builder, NULL);
     LLVMTypeRef types[FIRST_VALUE + SP_FAULT_VALUES] = {e->types[IR_T_PTR]};
     LLVMValueRef values[SP_FAULT_VALUES], place[6];
     for (uint32_t i = 1; i < FIRST_VALUE + n; i++)
         types[i] = e->types[i < FIRST_VALUE ? IR_T_I32 : IR_T_I64];
-    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, FIRST_VALUE + n, false);
+    static const char *const attributes[] = {"nounwind", "cold", "noinline", NULL};
     char name[32];
     snprintf(name, sizeof name, "gpujit_fault_%u", n);
-    LLVMValueRef fn = LLVMAddFunction(e->module, name, type);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    static const char *const attributes[] = {"nounwind", "cold", "noinline"};
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        cg_emit_fn_attribute(e, fn, attributes[i], 0);
-
-    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, fn, ""));
+    struct cg_helper helper = cg_helper_begin(e, name, types, FIRST_VALUE + n, attributes);
+    LLVMValueRef fn = helper.fn;
     for (uint32_t i = 0; i < 6; i++)
         place[i] = LLVMGetParam(fn, 2 + i);
     for (uint32_t i = 0; i < n; i++)
         values[i] = LLVMGetParam(fn, FIRST_VALUE + i);
     cg_emit_fault_write(e, fn, LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), place, n, values);
     LLVMBuildRetVoid(e->builder);
-    LLVMPositionBuilderAtEnd(e->builder, back);
-    LLVMSetCurrentDebugLocation2(e->builder, location);
+    cg_helper_end(e, &helper);
     return e->raisers[n] = fn;
 }
 

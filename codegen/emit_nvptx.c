@@ -170,23 +170,15 @@ nvptx_raiser(struct cg_emit *e, uint32_t n)
 {
     if (e->raisers[n])
         return e->raisers[n];
-    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
-    LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(e->builder);
-    LLVMSetCurrentDebugLocation2(e->builder, NULL);
     LLVMTypeRef types[2 + SP_FAULT_VALUES] = {e->types[IR_T_PTR_GLOBAL], e->types[IR_T_I32]};
     LLVMValueRef values[SP_FAULT_VALUES], place[6];
     for (uint32_t i = 0; i < n; i++)
         types[2 + i] = e->types[IR_T_I64];
-    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, 2 + n, false);
+    static const char *const attributes[] = {"nounwind", "noreturn", "cold", "noinline", NULL};
     char name[32];
     snprintf(name, sizeof name, "gpujit_fault_%u", n);
-    LLVMValueRef fn = LLVMAddFunction(e->module, name, type);
-    LLVMSetLinkage(fn, LLVMInternalLinkage);
-    static const char *const attributes[] = {"nounwind", "noreturn", "cold", "noinline"};
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        cg_emit_fn_attribute(e, fn, attributes[i], 0);
-
-    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, fn, ""));
+    struct cg_helper helper = cg_helper_begin(e, name, types, 2 + n, attributes);
+    LLVMValueRef fn = helper.fn;
     for (uint32_t i = 0; i < 3; i++) {
         place[i] = nvptx_emit_sreg(e, IR_INTRIN_CTAID_X + i);
         place[3 + i] = nvptx_emit_sreg(e, IR_INTRIN_TID_X + i);
@@ -199,8 +191,7 @@ nvptx_raiser(struct cg_emit *e, uint32_t n)
         LLVMGetInlineAsm(none, "exit;", 5, "", 0, true, false, LLVMInlineAsmDialectATT, false);
     LLVMBuildCall2(e->builder, none, leave, NULL, 0, "");
     LLVMBuildUnreachable(e->builder);
-    LLVMPositionBuilderAtEnd(e->builder, back);
-    LLVMSetCurrentDebugLocation2(e->builder, location);
+    cg_helper_end(e, &helper);
     return e->raisers[n] = fn;
 }
 

@@ -92,25 +92,16 @@ print_function(struct cg_emit *e, uint32_t n)
 {
     if (e->printers[n])
         return e->printers[n];
-    LLVMBasicBlockRef back = LLVMGetInsertBlock(e->builder);
-    LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(e->builder);
-    LLVMSetCurrentDebugLocation2(e->builder, NULL);
     LLVMTypeRef types[2 + SP_PRINT_VALUES] = {e->types[IR_T_PTR_GLOBAL], e->types[IR_T_I32]};
     for (uint32_t i = 0; i < n; i++)
         types[2 + i] = e->types[IR_T_I64];
-    LLVMTypeRef type = LLVMFunctionType(e->types[IR_T_VOID], types, 2 + n, false);
+    static const char *const attributes[] = {"nounwind", "cold", "noinline", NULL};
     char name[32];
     snprintf(name, sizeof name, "gpujit_print_%u", n);
-    struct print p = {.e = e, .fn = LLVMAddFunction(e->module, name, type)};
-    p.launch = LLVMGetParam(p.fn, 0);
-    LLVMSetLinkage(p.fn, LLVMInternalLinkage);
-    static const char *const attributes[] = {"nounwind", "cold", "noinline"};
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        cg_emit_fn_attribute(e, p.fn, attributes[i], 0);
-    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, p.fn, ""));
+    struct cg_helper helper = cg_helper_begin(e, name, types, 2 + n, attributes);
+    struct print p = {.e = e, .fn = helper.fn, .launch = LLVMGetParam(helper.fn, 0)};
     print_body(&p, n);
-    LLVMPositionBuilderAtEnd(e->builder, back);
-    LLVMSetCurrentDebugLocation2(e->builder, location);
+    cg_helper_end(e, &helper);
     return e->printers[n] = p.fn;
 }
 

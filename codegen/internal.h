@@ -102,8 +102,8 @@ struct cg_emit {
     LLVMValueRef entry;
     LLVMValueRef raisers[SP_FAULT_VALUES + 1]; /* by number of values; made when needed */
     LLVMValueRef printers[SP_PRINT_VALUES + 1];
-    const char *libdevice_user;                /* first function called in libdevice, or NULL */
-    struct sp_src libdevice_src;               /* its call */
+    const char *libdevice_user;  /* first function called in libdevice, or NULL */
+    struct sp_src libdevice_src; /* its call */
 
     /* the function being emitted */
     const struct ir_func *func;
@@ -191,14 +191,23 @@ LLVMValueRef cg_emit_intrinsic(struct cg_emit *e, const char *name, uint32_t n_t
 unsigned cg_emit_device_scope(struct cg_emit *e);
 void cg_emit_fn_attribute(struct cg_emit *e, LLVMValueRef fn, const char *name, uint64_t value);
 void cg_emit_fn_text(struct cg_emit *e, LLVMValueRef fn, const char *name, const char *value);
-/* The scope of all threads that a kernel has; the host's one scope is the system's. */
-unsigned cg_emit_device_scope(struct cg_emit *e);
 /* Returns with the status "raised" from a function; for kernels just returns. */
 void cg_emit_leave(struct cg_emit *e);
 /* The body of a raiser, past its entry: claims the fault and writes it if it was free; leaves the
  * builder in the block that comes afterwards. `place`: block and thread indices, six. */
 void cg_emit_fault_write(struct cg_emit *e, LLVMValueRef fn, LLVMValueRef fault, LLVMValueRef site,
                          LLVMValueRef *place, uint32_t n, LLVMValueRef *values);
+
+/* A function of the module's own, emit_helper.c. `attributes` end with NULL; in between the builder
+ * is in it. */
+struct cg_helper {
+    LLVMValueRef fn;
+    LLVMBasicBlockRef back; /* where the builder was */
+    LLVMMetadataRef location;
+};
+struct cg_helper cg_helper_begin(struct cg_emit *e, const char *name, LLVMTypeRef *params,
+                                 uint32_t n_params, const char *const *attributes);
+void cg_helper_end(struct cg_emit *e, const struct cg_helper *helper);
 
 /* Lays out what the module's statics take and makes the constant ones. statics.c */
 SP_MUST_CHECK bool cg_statics_fill(struct cg_emit *e);
