@@ -28,6 +28,7 @@ struct spin {
     struct sp_arena *arena;
     struct ir_dom dom;
     bool *has_atomic, *has_load; /* by function, with callees */
+    bool *is_marked;             /* by function: its loads are volatile that may be waited for */
     /* the loop */
     uint32_t header;
     struct sp_bits body;   /* its blocks */
@@ -242,27 +243,40 @@ spin_exit_waits(struct spin *s, ir_ref condition)
 
 /* ---- What is done about it ---- */
 
-/* Loads from addresses that are computed of parameters alone. */
-static void
-spin_mark_callee(struct spin *s, struct ir_func *func, unsigned depth)
+/* Whether an address is computed of parameters alone. `seen` is by value: the last search there. */
+static bool
+spin_is_fixed(struct spin *s, const struct ir_func *func, ir_ref address, ir_ref *seen)
 {
+    SP_VEC(ir_ref) work = {0};
+    bool fixed = true;
+    sp_vec_push(s->arena, &work, address);
+    while (fixed && work.len) {
+        ir_ref at = sp_vec_pop(&work);
+        const struct ir_insn *part = ir_insn(func, at);
+        if (seen[at] == address)
+            continue;
+        seen[at] = address;
+        fixed = part->op != IR_PHI && (ir_insn_flags(part) & IR_PURE);
+        for (uint32_t i = 0; fixed && i < part->n_args; i++)
+            sp_vec_push(s->arena, &work, ir_arg(func, at, i));
+    }
+    return fixed;
+}
+
+/* Loads from such addresses, here and in callees. */
+static void
+spin_mark_callee(struct spin *s, uint32_t f)
+{
+    struct ir_func *func = s->module->funcs.data[f];
+    if (s->is_marked[f])
+        return;
+    s->is_marked[f] = true;
+    ir_ref *seen = SP_NEW_N(s->arena, ir_ref, func->insns.len);
     for (ir_ref ref = 1; ref < func->insns.len; ref++) {
         struct ir_insn *insn = ir_insn(func, ref);
-        if (insn->op == IR_CALLF && depth)
-            spin_mark_callee(s, s->module->funcs.data[insn->imm], depth - 1);
-        if (insn->op != IR_LOAD)
-            continue;
-        SP_VEC(ir_ref) work = {0};
-        bool fixed = true;
-        sp_vec_push(s->arena, &work, ir_arg(func, ref, 0));
-        while (fixed && work.len) {
-            ir_ref at = sp_vec_pop(&work);
-            const struct ir_insn *part = ir_insn(func, at);
-            fixed = part->op != IR_PHI && (ir_insn_flags(part) & IR_PURE) && work.len < 1000;
-            for (uint32_t i = 0; fixed && i < part->n_args; i++)
-                sp_vec_push(s->arena, &work, ir_arg(func, at, i));
-        }
-        if (fixed)
+        if (insn->op == IR_CALLF)
+            spin_mark_callee(s, insn->imm);
+        else if (insn->op == IR_LOAD && spin_is_fixed(s, func, ir_arg(func, ref, 0), seen))
             insn->imm |= IR_VOLATILE;
     }
 }
@@ -276,7 +290,7 @@ spin_mark(struct spin *s, bool yields)
         if (insn->op == IR_LOAD)
             insn->imm |= IR_VOLATILE;
         else if (insn->op == IR_CALLF)
-            spin_mark_callee(s, s->module->funcs.data[insn->imm], SPIN_DEPTH);
+            spin_mark_callee(s, insn->imm);
     }
     struct ir_block *header = &func->blocks.data[s->header];
     for (uint32_t i = 0; yields && i < header->preds.len; i++) {
@@ -360,6 +374,7 @@ spin_fill_functions(struct spin *s)
     uint32_t n = s->module->funcs.len;
     s->has_atomic = SP_NEW_N(s->arena, bool, n);
     s->has_load = SP_NEW_N(s->arena, bool, n);
+    s->is_marked = SP_NEW_N(s->arena, bool, n);
     for (bool changed = true; changed;) {
         changed = false;
         for (uint32_t f = 0; f < n; f++) {

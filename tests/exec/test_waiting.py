@@ -7,6 +7,7 @@ on a GPU.
 import os
 
 import gpu
+import kit
 import numpy as np
 import pytest
 
@@ -281,6 +282,17 @@ def scan(x, out, state, total):
         total[b, 2] = before
     gpu.syncthreads()
     out[i] += total[b, 2]
+
+
+@pytest.mark.skipif(KIND == "python", reason="compiles nothing")
+def test_address_of_many_operations():
+    """Each value is used twice, so there are 2**40 ways through the address."""
+    far = "def far(a, i):\n" + "    i = i * i + i\n" * 40 + "    return a[i]\n"
+    main = "def main(a, i):\n" + "".join(
+        f"    while far(a, i) == {k}:\n        pass\n" for k in range(2)
+    )
+    ptx = kit.kernel(far + main, "main").ptx("int32[::1], int", arch="sm_75")
+    assert "ld.volatile.global" in ptx
 
 
 def test_look_back_scan():
