@@ -141,35 +141,67 @@ pm_waited(struct pm_state *state, struct rt_device *dev, bool ok, struct sp_diag
     return ok;
 }
 
+/* Between two looks at the device: signals, and what was printed so far unless writing has failed. */
+static bool
+device_look(struct pm_state *state, struct rt_device *dev, bool *interrupted_out, bool failed)
+{
+    *interrupted_out = PyErr_CheckSignals() < 0;
+    if (*interrupted_out)
+        return false;
+    if (failed || pm_print(state, dev))
+        return true;
+    *interrupted_out = !PyErr_ExceptionMatches(PyExc_Exception); /* a signal's, amid the writing */
+    return false;
+}
+
+bool
+pm_wait_over(struct pm_state *state, struct rt_device *dev, const struct rt_wait *wait,
+             struct sp_diag *diag)
+{
+    struct rt_wait slice = *wait;
+    PyObject *type = NULL, *value = NULL, *traceback = NULL; /* of writing, which stops no kernel */
+    bool done = false, ok, interrupted = false;
+    slice.timeout_ms = WAIT_MS;
+    do {
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_wait_for(dev, &slice, &done, diag);
+        Py_END_ALLOW_THREADS
+        if (!ok || done || interrupted || device_look(state, dev, &interrupted, type != NULL))
+            continue;
+        if (rt_device_info(dev)->kind != RT_CPU)
+            return false;
+        if (interrupted)
+            rt_device_cancel(dev);
+        else
+            PyErr_Fetch(&type, &value, &traceback);
+    } while (ok && !done);
+    if (!interrupted && !type)
+        return true;
+    if (!interrupted) {
+        PyErr_Restore(type, value, traceback);
+    } else {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    }
+    pm_print_beside(state, dev);
+    return false;
+}
+
 bool
 pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
 {
     uint64_t thread = pm_thread();
-    const struct rt_wait wait = {.stream = stream,
-                                 .timeout_ms = WAIT_MS,
-                                 .thread = thread,
-                                 .own_only = device_is_quiet(state, thread)};
+    const struct rt_wait wait = {
+        .stream = stream, .thread = thread, .own_only = device_is_quiet(state, thread)};
     struct sp_diag diag;
     sp_diag_init(&diag);
-    bool done = false, ok, interrupted = false;
     state->n_queued = 0;
-    do {
-        Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_wait_for(dev, &wait, &done, &diag);
-        Py_END_ALLOW_THREADS
-        if (ok && !done && !interrupted && (PyErr_CheckSignals() < 0 || !pm_print(state, dev))) {
-            if (rt_device_info(dev)->kind != RT_CPU)
-                return false;
-            interrupted = true;
-            if (!PyErr_ExceptionMatches(PyExc_Exception)) /* a signal's; else writing has failed */
-                rt_device_cancel(dev);
-        }
-    } while (ok && !done);
-    if (interrupted) { /* its exception is the one that is raised */
-        pm_print_beside(state, dev);
+    if (!pm_wait_over(state, dev, &wait, &diag)) {
         sp_diag_finish(&diag);
         return false;
     }
+    bool ok = diag.code == SP_OK;
     if (ok && state->pending.code != SP_OK) {
         diag = state->pending;
         sp_diag_init(&state->pending);

@@ -86,8 +86,6 @@ static int
 module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct pm_state *state = PyModule_GetState(module);
-    while (state && state->n_spare_foreign)
-        free(state->spare_foreign[--state->n_spare_foreign]);
     if (!state)
         return 0;
     Py_VISIT((PyObject *)state->kernel_type);
@@ -113,8 +111,6 @@ static int
 module_clear(PyObject *module)
 {
     struct pm_state *state = PyModule_GetState(module);
-    while (state && state->n_spare_foreign)
-        free(state->spare_foreign[--state->n_spare_foreign]);
     if (!state)
         return 0;
     Py_CLEAR(state->kernel_type);
@@ -176,7 +172,8 @@ static PyMethodDef module_methods[] = {
                     "full(shape, fill_value, dtype=None, order='C'): an array of equal elements."),
     MODULE_KEYWORDS("to_device", pm_to_device,
                     "to_device(array, stream=None): a copy in the memory of the device."),
-    {"_print_rest", pm_print_rest, METH_NOARGS, "Writes what kernels print until the program ends."},
+    {"_print_rest", pm_print_rest, METH_NOARGS,
+     "Writes what kernels print until the program ends."},
     {"_warn_option", pm_warn_option, METH_VARARGS, "For an option that has no effect."},
     {"as_gpu_array", pm_as_gpu_array, METH_O, "The memory of another library's array as ours."},
     {"synchronize", pm_synchronize, METH_NOARGS,

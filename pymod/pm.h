@@ -134,6 +134,10 @@ void pm_announce(struct pm_state *state);
 /* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu. Raises
  * what kernels raised that this thread of the host has launched, or else another one. */
 bool pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream);
+/* The wait alone, with the GIL dropped, for as long as it takes; what kernels print is written. False: a
+ * signal's exception is on its way, or one of writing. What kernels raised is in `diag`. */
+bool pm_wait_over(struct pm_state *state, struct rt_device *dev, const struct rt_wait *wait,
+                  struct sp_diag *diag);
 /* In between, waits of this thread are not asked for by the program: they raise nothing of other
  * threads. */
 void pm_quiet_begin(struct pm_state *state);

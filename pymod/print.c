@@ -1,7 +1,7 @@
 /* print: what kernels print, to sys.stdout.
  *
  * In: the records of a device (struct rt_print) and, of their artifacts, the sites, whose recipes
- * raised.c carries out. Out: whole texts of print() calls, many of them in one write, so that lines of
+ * recipe.c carries out. Out: whole texts of print() calls, many of them in one write, so that lines of
  * threads never mix. It happens under the GIL at every wait for a device, while one lasts, and at the
  * end of the program. What fails is raised to whoever waits: a text that cannot be made (a bad format)
  * once the rest is written, a write that fails at once, with the rest left out.
@@ -203,12 +203,9 @@ pm_print_rest(PyObject *module, PyObject *unused)
             continue;
         struct sp_diag ignored; /* exceptions that nobody has waited for */
         sp_diag_init(&ignored);
-        bool done;
-        Py_BEGIN_ALLOW_THREADS
-        if (!rt_device_wait(devices[i], NULL, -1, &done, &ignored))
-            sp_diag_finish(&ignored);
-        Py_END_ALLOW_THREADS
-        if (!pm_print(state, devices[i]))
+        bool over = pm_wait_over(state, devices[i], &(struct rt_wait){0}, &ignored);
+        sp_diag_finish(&ignored);
+        if (!over || !pm_print(state, devices[i]))
             return NULL;
     }
     Py_RETURN_NONE;

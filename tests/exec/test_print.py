@@ -534,3 +534,55 @@ def test_ctrl_c(tmp_path: Any) -> None:
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
                           timeout=120, check=True)  # fmt: skip
     assert done.stdout == "begins\nbegins\ninterrupted\n"
+
+
+NOT_WRITTEN = """
+import os, signal, sys, threading
+import gpu, numpy as np
+class Full:
+    def write(self, text):
+        threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        raise OSError("no space")
+    def flush(self):
+        pass
+@gpu.jit
+def main(stop):
+    print("begins")
+    while stop[0] == 0:
+        pass
+signal.signal(signal.SIGINT, signal.default_int_handler)
+kept, sys.stdout = sys.stdout, Full()
+try:
+    main[1, 1](np.zeros(1, "int32"))
+except BaseException as error:
+    sys.stdout = kept
+    print(type(error).__name__)
+"""
+
+AT_THE_END = """
+import os, signal, threading
+import gpu
+@gpu.jit
+def main(stop):
+    print("begins")
+    while stop[0] == 0:
+        pass
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main[1, 1](gpu.zeros(1, "int32"))
+timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+timer.daemon = True
+timer.start()
+"""
+
+
+@pytest.mark.skipif(gpu.device().kind != "cpu", reason="only the CPU device stops kernels")
+@pytest.mark.parametrize(
+    ("source", "written"), [(NOT_WRITTEN, "KeyboardInterrupt\n"), (AT_THE_END, "begins\n")]
+)
+def test_ctrl_c_once_writing_has_failed_and_at_the_end(
+    source: str, written: str, tmp_path: Any
+) -> None:
+    script = tmp_path / "stopped.py"
+    script.write_text(source)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert done.stdout == written

@@ -458,6 +458,28 @@ gpu.synchronize()
     assert run(code, GPUJIT_DEVICE="cpu")[:2] == (0, "stopped\n")
 
 
+def test_any_exception_of_a_signal_stops_a_kernel():
+    code = """
+import gpu, signal
+@gpu.jit
+def forever(x):
+    i = 1
+    while i != 0:
+        i += x[0]
+def late(number, frame):
+    raise TimeoutError("too late")
+signal.signal(signal.SIGALRM, late)
+signal.setitimer(signal.ITIMER_REAL, 0.5)
+forever[1, 1](gpu.zeros(1, "int64"))
+try:
+    gpu.synchronize()
+except TimeoutError as error:
+    print(error)
+gpu.synchronize()
+"""
+    assert run(code, GPUJIT_DEVICE="cpu")[:2] == (0, "too late\n")
+
+
 def test_one_host_array_as_two_arguments(device):
     def add(x, y):
         i = gpu.grid(1)
