@@ -18,7 +18,7 @@ struct fe_interp {
     PyObject *function_type, *code_type, *method_type;
     PyObject *type_dict, *type_mro, *type_module; /* descriptors of `type` */
     PyObject *object_getattribute;
-    PyObject *classes; /* list of weak references to classes; by number - 1; may be NULL */
+    PyObject *classes;       /* list of weak references to classes; by number - 1; may be NULL */
     PyObject *class_numbers; /* dict: address of a class -> its number; may be NULL */
     /* exported by CPython but outside the limited API; NULL where they are missing */
     PyObject *(*get_part[3])(PyObject *function); /* code, defaults, keyword defaults; borrowed */

@@ -155,7 +155,7 @@ fe_interp_destroy(struct fe_interp *interp)
         return;
     PyObject **const objects[] = {
         &interp->opmap_names,     &interp->modules,
-        &interp->classes,      &interp->class_numbers,
+        &interp->classes,         &interp->class_numbers,
         &interp->function_type,   &interp->code_type,
         &interp->type_dict,       &interp->type_mro,
         &interp->type_module,     &interp->object_getattribute,

@@ -369,7 +369,6 @@ struct lower_value lower_print(struct lower *l, ir_ref py);
 /* The operand of the keyword argument, or 0. */
 ir_ref lower_keyword(const struct lower *l, ir_ref py, const char *name);
 
-
 struct lower_value lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_method(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_number_attr(struct lower *l, ir_ref py);

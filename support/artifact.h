@@ -50,9 +50,10 @@ struct sp_fault_site {
  * SP_PRINT_HEAD(...), written last and released, and the values. A thread reserves its words by adding
  * to the first counter; what ends beyond the capacity is not written but counted by the second. */
 struct sp_printer {
-    uint64_t counters; /* address of two 64-bit numbers: words reserved so far, records lost so far */
-    uint64_t words;    /* address of the buffer */
-    uint64_t base;     /* of the first counter: the word with which the buffer begins */
+    uint64_t
+        counters;   /* address of two 64-bit numbers: words reserved so far, records lost so far */
+    uint64_t words; /* address of the buffer */
+    uint64_t base;  /* of the first counter: the word with which the buffer begins */
     uint64_t capacity; /* words */
     uint64_t launch;   /* below 2^24 */
 };

@@ -46,8 +46,8 @@ struct sp_note {
 /* What a thread of a running kernel raised; indices are x, y, z. */
 struct sp_raised {
     uint32_t block[3], thread[3];
-    char *kernel;    /* the Python function's name */
-    char *recipe;    /* how to make an exception of the program's own (ir/lower_recipe.c), or NULL */
+    char *kernel; /* the Python function's name */
+    char *recipe; /* how to make an exception of the program's own (ir/lower_recipe.c), or NULL */
     int64_t *values; /* what it needs */
     uint32_t n_values;
 };

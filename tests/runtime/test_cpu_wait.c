@@ -492,6 +492,12 @@ test_limit(void **state)
     queue->blocks_B = 20 * 1024;
     launch(f, code, 50, 8, &params);
     check_fails(f, "TOO_MANY_WAITING", "20480 bytes are the limit");
+    queue->blocks_B = 1024; /* not even one block */
+    struct rt_launch how = {.grid = {1, 1, 1}, .block = {1024, 1, 1}};
+    assert_false(rt_device_prepare(f->dev, code, &how, &f->diag));
+    assert_string_equal(sp_error_name(f->diag.code), "NO_MEMORY");
+    assert_non_null(strstr(f->diag.message, "the threads of a block, which wait for each other"));
+    sp_diag_finish(&f->diag);
     queue->blocks_B = CPU_BLOCKS_B;
     next = 0;
     launch(f, code, 50, 8, &params);
