@@ -171,7 +171,7 @@ block_run_warp(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w,
             uint32_t before = thread->wait;
             warp->ready &= ~bit;
             plan->code.resume(thread->handle);
-            if (thread->wait != before || !(plan->artifact->waits[before - 1].kind == SP_WAIT_SPIN))
+            if (thread->wait != before || plan->artifact->waits[before - 1].kind != SP_WAIT_SPIN)
                 *progress_out = true;
         } else {
             warp->fresh &= ~bit;

@@ -101,11 +101,11 @@ grid_fail(struct cpu_job *job)
     pthread_cond_broadcast(&job->grid.change);
 }
 
-/* Blocks that have begun and not ended. */
+/* Blocks that have begun and not ended, or a few more: those that end meanwhile. */
 static uint64_t
 grid_open(const struct cpu_grid *grid)
 {
-    uint64_t started = atomic_load(&grid->n_started), ended = atomic_load(&grid->n_ended);
+    uint64_t ended = atomic_load(&grid->n_ended), started = atomic_load(&grid->n_started);
     return (started < grid->n_blocks ? started : grid->n_blocks) - ended;
 }
 

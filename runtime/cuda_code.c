@@ -242,7 +242,10 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
     else if (taken)
         rt_cuda_fault_give_back(dev, slot);
     if (__builtin_expect(result != CUDA_SUCCESS, 0))
-        ok = rt_cuda_fail(dev->driver, "cuLaunchKernel", result, diag);
+        ok = rt_cuda_fail(dev->driver,
+                          code->base.artifact->cooperative ? "cuLaunchCooperativeKernel"
+                                                           : "cuLaunchKernel",
+                          result, diag);
     cuda_leave(dev, entered);
     return ok;
 }

@@ -13,13 +13,14 @@
 
 #define PRINT_DEFAULT_B ((uint64_t)4 << 20)
 #define PRINT_LEAST_B ((uint64_t)4096)
-#define PRINT_MOST_B ((uint64_t)1 << 40)
+#define PRINT_MOST_B ((uint64_t)1 << 30)
 
 uint64_t
 rt_print_capacity(void)
 {
     const char *text = getenv("GPUJIT_PRINT_BYTES");
-    uint64_t size_B = text && *text ? strtoull(text, NULL, 10) : PRINT_DEFAULT_B;
+    bool is_number = text && *text && !text[strspn(text, "0123456789")];
+    uint64_t size_B = is_number ? strtoull(text, NULL, 10) : PRINT_DEFAULT_B;
     size_B = size_B < PRINT_LEAST_B ? PRINT_LEAST_B : size_B;
     return (size_B > PRINT_MOST_B ? PRINT_MOST_B : size_B) / sizeof(uint64_t);
 }

@@ -77,7 +77,7 @@ struct rt_print_buffer {
     uint64_t capacity, n_read;
     struct rt_print *first, *last;
 };
-/* Words that a buffer has: GPUJIT_PRINT_BYTES, or 4 MiB. */
+/* Words that a buffer has: GPUJIT_PRINT_BYTES (4 KiB to 1 GiB), or 4 MiB. */
 uint64_t rt_print_capacity(void);
 /* The artifact of a launch; NULL: its records are left out. */
 typedef struct artifact *rt_print_owner(void *context, uint32_t launch);

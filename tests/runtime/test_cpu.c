@@ -9,9 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/arena.h"
 #include "tests/runtime/fake_link.h"
-#include "tests/support/check.h"
+#include "tests/runtime/fixture.h"
 
 /* ---- Kernels. Their parameters: an address and a number. ---- */
 
@@ -100,39 +99,20 @@ static const struct fake_entry kernels[] = {
 
 /* ---- Fixture ---- */
 
-struct fixture {
-    struct rt_runtime *rt;
-    struct rt_device *dev;
-    struct sp_diag diag;
-};
-
 static int
 set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
     fake_link_set(kernels, sizeof kernels / sizeof kernels[0]);
-    sp_diag_init(&f->diag);
-    f->rt = rt_runtime_create(&(struct rt_options){.cpu_threads = 4});
-    assert_true(rt_open(f->rt, RT_CPU, 0, &f->dev, &f->diag));
-    *state = f;
+    *state = fixture_cpu(4);
     return 0;
 }
 
 static int
 tear_down(void **state)
 {
-    struct fixture *f = *state;
-    rt_runtime_destroy(f->rt);
+    fixture_close(state);
     assert_int_equal(fake_link_count(), 0);
-    sp_diag_finish(&f->diag);
-    free(f);
     return 0;
-}
-
-static char *
-copy_text(const char *text)
-{
-    return memcpy(sp_alloc(strlen(text) + 1), text, strlen(text) + 1);
 }
 
 static struct rt_code *

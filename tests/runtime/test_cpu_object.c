@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "runtime/rt.h"
-#include "support/arena.h"
-#include "tests/support/check.h"
+#include "tests/runtime/fixture.h"
 
 static const char *kernel_path, *missing_path;
 
@@ -18,37 +16,11 @@ struct params {
     double a;
 };
 
-struct fixture {
-    struct rt_runtime *rt;
-    struct rt_device *dev;
-    struct sp_diag diag;
-};
-
 static int
 set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    sp_diag_init(&f->diag);
-    f->rt = rt_runtime_create(&(struct rt_options){.cpu_threads = 2});
-    assert_true(rt_open(f->rt, RT_CPU, 0, &f->dev, &f->diag));
-    *state = f;
+    *state = fixture_cpu(2);
     return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    struct fixture *f = *state;
-    rt_runtime_destroy(f->rt);
-    sp_diag_finish(&f->diag);
-    free(f);
-    return 0;
-}
-
-static char *
-copy_text(const char *text)
-{
-    return memcpy(sp_alloc(strlen(text) + 1), text, strlen(text) + 1);
 }
 
 static struct artifact *
@@ -218,7 +190,7 @@ main(int argc, char **argv)
         return 2;
     kernel_path = argv[1];
     missing_path = argv[2];
-#define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
     const struct CMUnitTest tests[] = {
         WITH_DEVICE(test_results),     WITH_DEVICE(test_functions),    WITH_DEVICE(test_endless),
         WITH_DEVICE(test_bad_objects), WITH_DEVICE(test_unload_frees),

@@ -5,48 +5,14 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "support/arena.h"
-#include "tests/runtime/fake_cuda.h"
-#include "tests/support/check.h"
+#include "tests/runtime/fixture.h"
 
 static const char *fake_path, *old_path;
-
-struct fixture {
-    struct fake_cuda *fake;
-    struct rt_runtime *rt;
-    struct rt_device *dev;
-    struct sp_diag diag;
-};
 
 static int
 set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    void *library = dlopen(fake_path, RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(library);
-    void *address = dlsym(library, "fake_cuda");
-    fake_cuda_fn get;
-    memcpy(&get, &address, sizeof get);
-    f->fake = get();
-    memset(f->fake, 0, sizeof *f->fake);
-    f->fake->fault_site = -1;
-    sp_diag_init(&f->diag);
-    f->rt = rt_runtime_create(&(struct rt_options){.cuda_library = fake_path});
-    assert_true(rt_open(f->rt, RT_CUDA, 0, &f->dev, &f->diag));
-    *state = f;
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    struct fixture *f = *state;
-    rt_runtime_destroy(f->rt);
-    assert_int_equal(f->fake->n_retained, 0);
-    assert_int_equal(f->fake->n_host, 0);
-    assert_int_equal(f->fake->n_modules, 0);
-    sp_diag_finish(&f->diag);
-    free(f);
+    *state = fixture_cuda(fake_path);
     return 0;
 }
 
@@ -63,12 +29,6 @@ expect(struct fixture *f, enum sp_error code, const char *in_message, const char
     }
     sp_diag_finish(&f->diag);
     sp_diag_init(&f->diag);
-}
-
-static char *
-copy_text(const char *text)
-{
-    return memcpy(sp_alloc(strlen(text) + 1), text, strlen(text) + 1);
 }
 
 /* A float and an int64 by size, then (if it can raise) the fault's address. */
@@ -622,7 +582,7 @@ test_cooperative(void **state)
     expect(f, SP_E_GRID_WAITS, "wait for each other", "launch at most");
     f->fake->launch_result = CUDA_ERROR_INVALID_VALUE;
     assert_false(rt_device_launch(f->dev, code, &own, params, &f->diag));
-    expect(f, SP_E_DRIVER_FAILED, "cuLaunch", NULL);
+    expect(f, SP_E_DRIVER_FAILED, "cuLaunchCooperativeKernel", NULL);
     f->fake->launch_result = CUDA_SUCCESS;
     assert_true(rt_device_stream_destroy(f->dev, other, &f->diag));
     assert_true(rt_device_stream_destroy(f->dev, stream, &f->diag));
@@ -636,7 +596,7 @@ main(int argc, char **argv)
         return 2;
     fake_path = argv[1];
     old_path = argv[2];
-#define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define WITH_DEVICE(test) cmocka_unit_test_setup_teardown(test, set_up, fixture_close)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_driver),
         cmocka_unit_test(test_environment_names_library),

@@ -4,58 +4,18 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "support/arena.h"
-#include "tests/runtime/fake_cuda.h"
-#include "tests/support/check.h"
+#include "tests/runtime/fixture.h"
 
 #define BUFFER_B 4096
 #define BUFFER_WORDS (BUFFER_B / 8)
 
 static const char *fake_path;
 
-struct fixture {
-    struct fake_cuda *fake;
-    struct rt_runtime *rt;
-    struct rt_device *dev;
-    struct sp_diag diag;
-};
-
 static int
 set_up(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-    void *library = dlopen(fake_path, RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(library);
-    void *address = dlsym(library, "fake_cuda");
-    fake_cuda_fn get;
-    memcpy(&get, &address, sizeof get);
-    f->fake = get();
-    memset(f->fake, 0, sizeof *f->fake);
-    f->fake->fault_site = -1;
-    sp_diag_init(&f->diag);
-    f->rt = rt_runtime_create(&(struct rt_options){.cuda_library = fake_path});
-    assert_true(rt_open(f->rt, RT_CUDA, 0, &f->dev, &f->diag));
-    *state = f;
+    *state = fixture_cuda(fake_path);
     return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    struct fixture *f = *state;
-    rt_runtime_destroy(f->rt);
-    assert_int_equal(f->fake->n_host, 0);
-    assert_int_equal(f->fake->n_memory, 0);
-    assert_int_equal(f->fake->n_modules, 0);
-    sp_diag_finish(&f->diag);
-    free(f);
-    return 0;
-}
-
-static char *
-copy_text(const char *text)
-{
-    return memcpy(sp_alloc(strlen(text) + 1), text, strlen(text) + 1);
 }
 
 /* A kernel without arguments but for the fault's address. */
@@ -262,6 +222,27 @@ test_launch_fails(void **state)
     rt_code_unload(code);
 }
 
+/* What the variable holds is a number or is not looked at. */
+static void
+test_capacity(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t n_words;
+    } rows[] = {
+        {"", 524288}, {"many", 524288},       {"-1", 524288},
+        {"1", 512},   {"99999999", 12499999}, {"99999999999999999999", 134217728},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        setenv("GPUJIT_PRINT_BYTES", rows[i].text, 1);
+        assert_int_equal(rt_print_capacity(), rows[i].n_words);
+    }
+    unsetenv("GPUJIT_PRINT_BYTES");
+    assert_int_equal(rt_print_capacity(), 524288);
+    setenv("GPUJIT_PRINT_BYTES", "4096", 1);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -270,12 +251,13 @@ main(int argc, char **argv)
     fake_path = argv[1];
     setenv("GPUJIT_PRINT_BYTES", "4096", 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_records, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_while_it_runs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_two_kernels, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_makes_room, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_launch_fails, set_up, tear_down),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test_setup_teardown(test_records, set_up, fixture_close),
+        cmocka_unit_test_setup_teardown(test_while_it_runs, set_up, fixture_close),
+        cmocka_unit_test_setup_teardown(test_lost, set_up, fixture_close),
+        cmocka_unit_test_setup_teardown(test_two_kernels, set_up, fixture_close),
+        cmocka_unit_test_setup_teardown(test_makes_room, set_up, fixture_close),
+        cmocka_unit_test_setup_teardown(test_launch_fails, set_up, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
