@@ -1,15 +1,16 @@
-"""Twelve everyday CUDA kernels, written once against a namespace like `numba.cuda`'s.
+"""Twelve everyday kernels, written as a user would: no hand narrowing, no hints.
 
-`make(cuda, f4, i4, u1)` returns {name: kernel}. The bodies are what a user would write: no hand
-narrowing, no hints. Those that need shared memory, barriers or warps are read, but not yet run.
+`make(cuda, f4, i4)` returns them by name. `cuda` is this package or numba.cuda: both know every
+name used here; f4 and i4 are its float32 and int32. The same jobs in C++: tests/bench/everyday.cu.
 """
 
 import math
+from typing import Any
 
-FIRST = ("saxpy", "mandel", "heat2d", "stencil3d", "blackscholes", "spmv")
 
+def make(cuda: Any, f4: Any, i4: Any) -> dict[str, Any]:
+    """Every kernel by name, each jitted by `cuda.jit`."""
 
-def make(cuda, f4, i4, u1):
     @cuda.jit
     def saxpy(n, a, x, y):
         i = cuda.grid(1)
@@ -124,23 +125,16 @@ def make(cuda, f4, i4, u1):
     def heat2d(a, b, k):
         x, y = cuda.grid(2)
         if 0 < x < a.shape[1] - 1 and 0 < y < a.shape[0] - 1:
-            b[y, x] = a[y, x] + k * (
-                a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1] - f4(4.0) * a[y, x]
-            )
+            around = a[y - 1, x] + a[y + 1, x] + a[y, x - 1] + a[y, x + 1]
+            b[y, x] = a[y, x] + k * (around - f4(4.0) * a[y, x])
 
     @cuda.jit
     def stencil3d(a, b):
         x, y, z = cuda.grid(3)
         if 0 < x < a.shape[2] - 1 and 0 < y < a.shape[1] - 1 and 0 < z < a.shape[0] - 1:
-            b[z, y, x] = (
-                a[z, y, x]
-                + a[z - 1, y, x]
-                + a[z + 1, y, x]
-                + a[z, y - 1, x]
-                + a[z, y + 1, x]
-                + a[z, y, x - 1]
-                + a[z, y, x + 1]
-            ) * f4(0.142857)
+            planes = a[z, y, x] + a[z - 1, y, x] + a[z + 1, y, x]
+            rows = planes + a[z, y - 1, x] + a[z, y + 1, x]
+            b[z, y, x] = (rows + a[z, y, x - 1] + a[z, y, x + 1]) * f4(0.142857)
 
     @cuda.jit
     def blackscholes(s, k, t, r, v, call, put):
@@ -197,4 +191,11 @@ def make(cuda, f4, i4, u1):
                 acc += data[k] * x[indices[k]]
             y[row] = acc
 
-    return {k: v for k, v in locals().items() if k not in ("cuda", "f4", "i4", "u1")}
+    kernels = locals()
+    return {name: kernels[name] for name in NAMES}
+
+
+NAMES = [
+    "saxpy", "transpose", "matmul", "reduce_sum", "nbody", "mandel",
+    "heat2d", "stencil3d", "blackscholes", "histogram", "softmax", "spmv",
+]  # fmt: skip

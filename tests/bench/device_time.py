@@ -24,7 +24,7 @@ import gpu
 import numpy as np
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "everyday"))
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "everyday")]
 import problems  # noqa: E402
 from kernels import NAMES, make  # noqa: E402
 

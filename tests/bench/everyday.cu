@@ -1,5 +1,5 @@
 // The twelve everyday kernels as a careful CUDA C++ programmer writes them: __restrict__, 32-bit
-// indices, the same blocks and the same order of operations as tests/everyday/kernels.py.
+// indices, the same blocks and the same order of operations as tests/kernels.py.
 
 #define KERNEL extern "C" __global__ void
 #define IN const float *__restrict__

@@ -11,14 +11,14 @@ from kernels import make
 
 @pytest.fixture(scope="module")
 def kernels():
-    return make(gpu, gpu.float32, gpu.int32, gpu.uint8)
+    return make(gpu, gpu.float32, gpu.int32)
 
 
 @pytest.fixture(scope="module")
 def exact_kernels():
     """Every operation rounded, for results that must be exact."""
     namespace = SimpleNamespace(**{**vars(gpu), "jit": partial(gpu.jit, fma=False)})
-    return make(namespace, gpu.float32, gpu.int32, gpu.uint8)
+    return make(namespace, gpu.float32, gpu.int32)
 
 
 @pytest.fixture

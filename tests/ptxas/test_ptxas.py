@@ -22,7 +22,7 @@ WEAK = {
     "mandel": "int32[:, ::1], float, float, float, float, int",
     "heat2d": "float32[:, ::1], float32[:, ::1], float",
 }
-KERNELS = make(gpu, gpu.float32, gpu.int32, gpu.uint8)
+KERNELS = make(gpu, gpu.float32, gpu.int32)
 
 DOUBLE = re.compile(r"^\s*(?!cvt|ld\.param|mov)\S*\.f64\b.*", re.MULTILINE)
 
