@@ -285,6 +285,16 @@ def test_a_mask_without_the_own_lane():
         lanes(kernel)
 
 
+@pytest.mark.parametrize("name", ["shfl_sync", "all_sync", "match_any_sync", "reduce_add_sync"])
+def test_what_is_no_number(name):
+    def kernel(out):
+        call(ALL, out, *more)
+
+    call, more = getattr(gpu, name), (0,) * (name == "shfl_sync")
+    with pytest.raises(TypeError, match=f"argument 2 of gpu.{name} cannot be an array"):
+        lanes(kernel)
+
+
 def test_names_that_are_imported():
     names: dict = {}
     exec(IMPORTED, names)

@@ -7,24 +7,17 @@ type.
 from __future__ import annotations
 
 import math
-import sys
 
 from gpu._python import operations
 from gpu._python.arrays import Array
-from gpu._python.formats import to_bits
+from gpu._python.functions import bits
+from gpu._python.operations import of_operator
 from gpu._python.scalars import Scalar, lift
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-
-def operator(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
-    def call(old: Scalar, x: Scalar) -> Scalar:
-        return operations.binary(symbol, old, x, sys._getframe())
-
-    return call
 
 
 def chosen(symbol: str, numbers: bool = False) -> Callable[[Scalar, Scalar], Scalar]:
@@ -58,9 +51,9 @@ def count_down(old: Scalar, limit: Scalar) -> Scalar:
 
 
 OPERATIONS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "add": operator("+"), "sub": operator("-"), "min": chosen("<"), "max": chosen(">"),
+    "add": of_operator("+"), "sub": of_operator("-"), "min": chosen("<"), "max": chosen(">"),
     "nanmin": chosen("<", True), "nanmax": chosen(">", True), "inc": count_up, "dec": count_down,
-    "and_": operator("&"), "or_": operator("|"), "xor": operator("^"),
+    "and_": of_operator("&"), "or_": of_operator("|"), "xor": of_operator("^"),
     "exch": lambda old, x: x,
 }  # fmt: skip
 OF_INTEGERS = ("inc", "dec")
@@ -115,10 +108,6 @@ def atomic(name: str) -> Callable[..., Scalar]:
         return change(array, args[1], path, lambda old: operation(old, x))
 
     return call
-
-
-def bits(x: Scalar) -> int:
-    return to_bits(x.value, x.format) if x.kind == 2 else int(x.value)
 
 
 def swap(path: str, array: Any, index: Any, expected: Any, value: Any, first: int) -> Scalar:

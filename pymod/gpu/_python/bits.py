@@ -63,7 +63,7 @@ def brev(*args: Any) -> Scalar:
 
 def pair(a: Any, b: Any, path: str) -> tuple[Any, int, int]:
     """The type of two numbers, of which one may be a plain int, and their bits."""
-    x, y = number(a, path), number(b, path)
+    x, y = number(a, path), number(b, path, 2)
     types = {type(v) for v in (x, y) if v.typed}
     if len(types) != 1 or any(v.kind != 1 for v in (x, y)):
         found = f"{x.name} and {y.name}"
@@ -100,7 +100,7 @@ def funnel(left: bool) -> Callable[..., Scalar]:
 
 def selp(*args: Any) -> Scalar:
     operations.check_count("gpu.selp", args, 3)
-    condition, *values = (number(a, "gpu.selp") for a in args)
+    condition, *values = (number(a, "gpu.selp", i + 1) for i, a in enumerate(args))
     cls = operations.join(*map(type, values))
     return cls.of(values[0] if condition else values[1])
 

@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def number(x: Any, function: str) -> Scalar:
-    """An argument that must be a number."""
+def number(x: Any, function: str, i: int = 1) -> Scalar:
+    """Argument i, which must be a number."""
     lifted = lift(x)
     if lifted is NotImplemented:
         kind = "an array" if isinstance(x, Array) else type(x).__name__
-        raise operations.error("TypingError", f"argument 1 of {function} cannot be {kind}")
+        raise operations.error("TypingError", f"argument {i} of {function} cannot be {kind}")
     return lifted
+
+
+def bits(x: Scalar) -> int:
+    """Those that say that two numbers of a type are the same."""
+    return formats.to_bits(x.value, x.format) if x.kind == 2 else int(x.value)
 
 
 def bits_of(x: Scalar, function: str) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from functools import cache
 
 from gpu._python import formats
@@ -14,6 +15,7 @@ from gpu._python.context import context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
     from typing import Any
 
@@ -316,6 +318,11 @@ def binary(symbol: str, a: Scalar, b: Scalar, frame: FrameType) -> Any:
     if cls.typed:
         check_constant(cls, a, b, operand_of(frame))
     return int_result(symbol, cls.of(a).value, cls.of(b).value, cls)
+
+
+def of_operator(symbol: str) -> Callable[[Scalar, Scalar], Any]:
+    """The operator as a function, whose operations are in no line of a kernel."""
+    return lambda a, b: binary(symbol, a, b, sys._getframe())
 
 
 def divmod_(a: Scalar, b: Scalar, frame: FrameType) -> tuple[Any, Any]:

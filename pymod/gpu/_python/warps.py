@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-import sys
 
 from gpu._python import operations
 from gpu._python.arrays import integer_of
 from gpu._python.barriers import answer_all
 from gpu._python.context import context
-from gpu._python.formats import to_bits
-from gpu._python.functions import number
+from gpu._python.functions import bits, number
+from gpu._python.operations import of_operator
 from gpu._python.scalars import TYPES, Bool, Int, Scalar
 from gpu._python.threads import ALL_LANES, WARP, Thread, site
 
@@ -62,7 +61,7 @@ SOURCES: dict[str, Callable[[int, int, int, int], int]] = {
 def movable(x: Any, path: str) -> Any:
     """A number, or a tuple of what can be moved."""
     if not isinstance(x, tuple):
-        return number(x, path)
+        return number(x, path, 2)
     made = [movable(e, path) for e in x]
     return type(x)._make(made) if hasattr(x, "_make") else tuple(made)
 
@@ -109,16 +108,12 @@ def vote(name: str) -> Callable[..., Scalar]:
 
     def call(*args: Any) -> Scalar:
         operations.check_count(path, args, 2)
-        return meet(path, args[0], bool(number(args[1], path)), answer)
+        return meet(path, args[0], bool(number(args[1], path, 2)), answer)
 
     return call
 
 
 # --- Equal values ---------------------------------------------------------------------------------
-
-
-def bits(x: Scalar) -> int:
-    return to_bits(x.value, x.format) if x.kind == 2 else int(x.value)
 
 
 def lanes_by_value(brought: dict) -> dict[int, int]:
@@ -145,16 +140,12 @@ def match(name: str, answer: Callable[[dict], dict]) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         operations.check_count(path, args, 2)
-        return meet(path, args[0], bits(number(args[1], path)), answer)
+        return meet(path, args[0], bits(number(args[1], path, 2)), answer)
 
     return call
 
 
 # --- Reductions -----------------------------------------------------------------------------------
-
-
-def added(a: Scalar, b: Scalar) -> Scalar:
-    return operations.binary("+", a, b, sys._getframe())
 
 
 def extreme(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
@@ -167,13 +158,9 @@ def extreme(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
     return call
 
 
-def of_bits(symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
-    return lambda a, b: operations.binary(symbol, a, b, sys._getframe())
-
-
 REDUCTIONS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "add": added, "min": extreme("<"), "max": extreme(">"),
-    "and": of_bits("&"), "or": of_bits("|"), "xor": of_bits("^"),
+    "add": of_operator("+"), "min": extreme("<"), "max": extreme(">"),
+    "and": of_operator("&"), "or": of_operator("|"), "xor": of_operator("^"),
 }  # fmt: skip
 
 
@@ -199,7 +186,7 @@ def reduction(name: str) -> Callable[..., Scalar]:
 
     def call(*args: Any) -> Scalar:
         operations.check_count(path, args, 2)
-        x = number(args[1], path)
+        x = number(args[1], path, 2)
         if x.kind == 2 and name in ("and", "or", "xor"):
             raise operations.error("TypingError", f"argument 2 of {path} cannot be {x.name}")
         return meet(path, args[0], x, answer_all(answer))
