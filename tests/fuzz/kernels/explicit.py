@@ -68,6 +68,7 @@ class Writer(Iteration):
         # written out, whatever types follow from that.
         self.once_loops: list[ast.For] = []
         self.written_out: list[ast.For] = []
+        self.decided: dict[ast.If, bool] = {}
         self.returns: list[Type] = []
         self.line = 0
 
@@ -145,7 +146,7 @@ class Writer(Iteration):
             try:
                 return self.block(body, env, 1)
             except Again:
-                self.lines, self.loops, self.returns = [], [], []
+                self.lines, self.loops, self.returns, self.decided = [], [], [], {}
 
     def block(self, body: list[ast.stmt], env: Env, depth: int) -> Env | None:
         """The names behind the statements; None if control never comes there."""
@@ -294,6 +295,8 @@ class Writer(Iteration):
         """A branch that is decided by types. What the other side sets is still set on two paths,
         so it is no product."""
         taken = self.is_instance(node.test, env)
+        if self.decided.setdefault(node, taken) != taken:
+            raise NoType("isinstance of a type that rises around a loop")
         value = self.expression(node.test.args[0], env)[1]
         self.put(depth, f"if isinstance({value}, {ast.unparse(node.test.args[1])}):")
         for side in (True, False):
