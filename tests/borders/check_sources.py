@@ -4,6 +4,7 @@ includes: every folder includes only what its row allows (docs/architecture.md d
 headers: every header compiles alone, as C11 with all warnings.
 sizes: no source above 800 lines, half of the .c files below 300, every .c opens with a paragraph.
 errors: every code of support/errors.def and warnings.def is named by a test that raises it.
+environment: every variable of the environment that is read stands in docs/reference.md.
 
 Prints each breach as `file:line: reason` and exits 1 if there was one.
 """
@@ -124,6 +125,14 @@ def check_errors() -> Iterator[str]:
             yield f"{file}:1: no test names {code}"
 
 
+def check_environment() -> Iterator[str]:
+    reference = (TOP / "docs/reference.md").read_text()
+    for path in sources(".c", ".def", ".py"):
+        for variable in sorted(set(re.findall(r'"(GPUJIT_[A-Z_]+)"', path.read_text()))):
+            if not re.search(rf"\| {variable} \|", reference):
+                yield f"{path.relative_to(TOP).as_posix()}:1: docs/reference.md has no {variable}"
+
+
 def main() -> int:
     what, *compiler = sys.argv[1:]
     checks = {
@@ -131,6 +140,7 @@ def main() -> int:
         "headers": lambda: check_headers(compiler),
         "sizes": check_sizes,
         "errors": check_errors,
+        "environment": check_environment,
     }
     breaches = list(checks[what]())
     print(*breaches, sep="\n", end="\n" if breaches else "")
