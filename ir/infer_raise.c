@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define RAISE_MAX_TEXT_B 65536u /* of a sum that is a constant */
+
 bool
 infer_is_carried(const struct infer *in, ir_type type)
 {
@@ -73,13 +75,14 @@ infer_rule_text(struct infer *in, struct ir_instance *instance, ir_ref ref, enum
     return raise_recipe(in, instance, ref, 0, n, ir_const_int(in->module, how), out);
 }
 
-/* Of constants it is one. */
+/* Of constants it is one, up to a size that some doublings reach. */
 bool
 infer_rule_text_sum(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type a,
                     ir_type b, struct ir_cell *out)
 {
     const struct ir_const_info *x = infer_object(in, a), *y = infer_object(in, b);
-    if (!x || !y || x->kind != IR_C_STR || y->kind != IR_C_STR)
+    if (!x || !y || x->kind != IR_C_STR || y->kind != IR_C_STR ||
+        (size_t)x->len + y->len > RAISE_MAX_TEXT_B)
         return raise_recipe(in, instance, ref, 0, 2, ir_const_int(in->module, IR_TEXT_JOIN), out);
     char *text = SP_NEW_N(in->ctx->arena, char, (size_t)x->len + y->len + 1);
     memcpy(text, x->str, x->len);

@@ -11,6 +11,11 @@ DOUBLINGS = {
     "closures": "    t = lambda a=t, b=t: a\n",
     "results": "    t = pair(t)\n",
 }
+TEXTS = {
+    "format": "    s = f'{s}{s}'\n",
+    "sums": "    s = s + s\n",
+    "percent": "    s = '%s%s' % (s, s)\n",
+}
 
 
 def pair(t):
@@ -34,6 +39,21 @@ def test_few_doublings(line):
     x = np.zeros(2, np.int64)
     kernel("    t = (x[0], x[1])\n" + 3 * line)[1, 1](x)
     assert x[0] == 1
+
+
+@pytest.mark.skipif(gpu.device().kind == "python", reason="its texts are Python's own")
+@pytest.mark.parametrize("start", ["'constant'", "f'{x[0]}'"])
+@pytest.mark.parametrize("line", TEXTS.values(), ids=TEXTS)
+def test_doubling_of_texts(line, start):
+    with pytest.raises(gpu.UnsupportedError, match=r"of more than \d+ elements"):
+        kernel(f"    s = {start}\n" + 40 * line + "    print(s)\n")[1, 1](np.zeros(1, np.int64))
+
+
+def test_long_text(capsys):
+    """Longer than what is one constant."""
+    kernel("    s = 'ab'\n" + 16 * TEXTS["sums"] + "    print(s, x[0])\n")[1, 1](np.zeros(1, int))
+    gpu.synchronize()
+    assert capsys.readouterr().out == "ab" * 65536 + " 0\n"
 
 
 def test_repetition():
