@@ -9,6 +9,21 @@
  * counter or an element further on. So `while x[i] > pivot: i += 1` and `while i < n[0]: i += 1` do
  * not wait. Conditions that are made of others by and, or, not and choice are taken apart first.
  *
+ *     while True:                              while n < 5:
+ *         ready = True                             now = x[0]
+ *         for j in range(64):                      if now != last:
+ *             if x[j] == 0:                            last = now
+ *                 ready = False                        n += 1
+ *         if ready:
+ *             break
+ *
+ * Each edge back to the header is looked at alone, because simplified nested loops share theirs.
+ * Counters of inner loops begin anew in every round, so such a load's address is the same, too (unless
+ * the loop itself stores to that array: it goes on by itself then, as in sorting). Where a value only
+ * shows which way control came, and may keep its value for a round, the branches there count as
+ * conditions, and addresses must then be the same in any case: in a binary search one of the borders
+ * moves.
+ *
  * Such loads become volatile, or LLVM would load once, before the loop. If the target wants it, every
  * back edge of such a loop gets a YIELD, where the thread lets others run (on a GPU the hardware sees
  * to that). A call counts as what it calls: as an atomic if there is one in it, as a load of its
@@ -30,13 +45,17 @@ struct spin {
     bool *has_atomic, *has_load; /* by function, with callees */
     bool *is_marked;             /* by function: its loads are volatile that may be waited for */
     /* the loop */
-    uint32_t header;
-    struct sp_bits body;   /* its blocks */
-    uint32_t *seen, stamp; /* by value: the search that came to it last */
-    bool waits, free;      /* what the search has found */
+    uint32_t header, latch; /* the block, and which of its edges begins the next round */
+    struct sp_bits body;    /* its blocks */
+    uint32_t *seen, stamp;  /* by value: the search that came to it last */
+    bool waits, free;       /* what the search has found */
+    bool strict;            /* addresses are the same in the next round, not only may be */
+    bool restarts;          /* an address depends on an inner loop's counter */
     SP_VEC(ir_ref) work;
-    SP_VEC(ir_ref) phis;  /* of headers, in the search */
-    SP_VEC(ir_ref) loads; /* that it waits for, and calls */
+    SP_VEC(ir_ref) phis;     /* of the header, in the search */
+    SP_VEC(ir_ref) merges;   /* other phis, in the search */
+    SP_VEC(ir_ref) branches; /* conditions to look at */
+    SP_VEC(ir_ref) loads;    /* that it waits for, and calls */
 };
 
 static bool
@@ -57,6 +76,28 @@ spin_is_header(const struct spin *s, uint32_t b)
     return false;
 }
 
+/* The blocks that reach the header's back edges without going through it. */
+static void
+spin_fill_blocks(struct spin *s, uint32_t header, struct sp_bits *body)
+{
+    SP_VEC(uint32_t) work = {0};
+    sp_bits_init(body, s->arena, s->func->blocks.len);
+    sp_bits_add(body, header);
+    const struct ir_block *block = &s->func->blocks.data[header];
+    for (uint32_t i = 0; i < block->preds.len; i++) {
+        uint32_t latch = block->preds.data[i];
+        if (ir_dom_reaches(&s->dom, latch) && ir_dominates(&s->dom, header, latch) &&
+            sp_bits_add(body, latch))
+            sp_vec_push(s->arena, &work, latch);
+    }
+    while (work.len) {
+        const struct ir_block *at = &s->func->blocks.data[sp_vec_pop(&work)];
+        for (uint32_t i = 0; i < at->preds.len; i++)
+            if (ir_dom_reaches(&s->dom, at->preds.data[i]) && sp_bits_add(body, at->preds.data[i]))
+                sp_vec_push(s->arena, &work, at->preds.data[i]);
+    }
+}
+
 static void
 spin_push(struct spin *s, ir_ref ref)
 {
@@ -75,14 +116,19 @@ spin_push_args(struct spin *s, ir_ref ref)
 
 /* ---- Addresses ---- */
 
-/* Whether a header's phi may keep its value for a round: it comes back to itself through phis and
- * choices alone. */
+/* Whether the header's phi may keep its value for a round, or begin anew: what comes with the edge is
+ * itself, through phis and choices alone, or comes from outside of the loop. */
 static bool
 spin_phi_stays(struct spin *s, ir_ref phi)
 {
     uint32_t first = s->work.len;
+    ir_ref next = ir_arg(s->func, phi, s->latch);
+    if (!spin_is_inside(s, next)) {
+        s->restarts = true;
+        return true;
+    }
     s->stamp++;
-    spin_push_args(s, phi);
+    spin_push(s, next);
     while (s->work.len > first) {
         ir_ref ref = sp_vec_pop(&s->work);
         enum ir_op op = (enum ir_op)ir_insn(s->func, ref)->op;
@@ -114,29 +160,68 @@ spin_stays(struct spin *s, ir_ref value, unsigned depth)
         } else if (!(ir_insn_flags(insn) & IR_PURE)) {
             stays = false;
         } else {
-            if (insn->op == IR_PHI && spin_is_header(s, insn->block))
+            if (insn->op == IR_PHI && insn->block == s->header)
                 sp_vec_push(s->arena, &phis, ref);
+            else if (insn->op == IR_PHI && spin_is_header(s, insn->block))
+                s->restarts = true;
             spin_push_args(s, ref);
         }
     }
     s->work.len = first;
     for (uint32_t i = 0; stays && i < phis.len; i++)
-        stays = spin_phi_stays(s, phis.data[i]);
+        stays = spin_phi_stays(s, phis.data[i]) &&
+                !(s->strict && spin_is_inside(s, ir_arg(s->func, phis.data[i], s->latch)));
     for (uint32_t i = 0; stays && i < loads.len; i++)
         stays = depth && spin_stays(s, loads.data[i], depth - 1);
     return stays;
 }
 
-/* Whether an address is of memory that the thread has for itself. */
-static bool
-spin_is_private(const struct spin *s, ir_ref address)
+/* What an address is computed from. */
+static const struct ir_insn *
+spin_base(const struct spin *s, ir_ref address)
 {
     const struct ir_insn *insn = ir_insn(s->func, address);
     while (insn->op == IR_PTRADD || insn->op == IR_BITCAST) {
         address = ir_arg(s->func, address, 0);
         insn = ir_insn(s->func, address);
     }
-    return insn->op == IR_SLOT || insn->type == IR_T_PTR_LOCAL;
+    return insn;
+}
+
+/* Whether an address is of memory that the thread has for itself. */
+static bool
+spin_is_private(const struct spin *s, ir_ref address)
+{
+    const struct ir_insn *base = spin_base(s, address);
+    return base->op == IR_SLOT || base->type == IR_T_PTR_LOCAL;
+}
+
+/* Whether the loop stores to the array that an address is of. */
+static bool
+spin_is_stored(const struct spin *s, ir_ref address)
+{
+    const struct ir_insn *base = spin_base(s, address);
+    for (uint32_t b = 0; b < s->func->blocks.len; b++) {
+        const struct ir_block *block = &s->func->blocks.data[b];
+        for (uint32_t i = 0; sp_bits_has(&s->body, b) && i < block->insns.len; i++) {
+            const struct ir_insn *insn = ir_insn(s->func, block->insns.data[i]);
+            if (insn->op != IR_STORE)
+                continue;
+            const struct ir_insn *to = spin_base(s, ir_arg(s->func, block->insns.data[i], 0));
+            if (to == base || (to->op == base->op && to->imm == base->imm &&
+                               (to->op == IR_PARAM || to->op == IR_STATIC)))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool
+spin_load_stays(struct spin *s, ir_ref address)
+{
+    s->restarts = false;
+    return !spin_is_private(s, address) && spin_stays(s, address, SPIN_DEPTH) &&
+           !(s->restarts && spin_is_stored(s, address));
 }
 
 /* ---- Conditions ---- */
@@ -158,8 +243,7 @@ spin_judge(struct spin *s, const ir_ref *found, uint32_t n)
         const struct ir_insn *insn = ir_insn(s->func, found[i]);
         bool waits;
         if (insn->op == IR_LOAD)
-            waits = !spin_is_private(s, ir_arg(s->func, found[i], 0)) &&
-                    spin_stays(s, ir_arg(s->func, found[i], 0), SPIN_DEPTH);
+            waits = spin_load_stays(s, ir_arg(s->func, found[i], 0));
         else if (insn->op == IR_CALLF)
             waits = s->has_atomic[insn->imm] ||
                     (s->has_load[insn->imm] && spin_call_stays(s, found[i]));
@@ -172,7 +256,7 @@ spin_judge(struct spin *s, const ir_ref *found, uint32_t n)
     }
 }
 
-/* All that a value is computed of in the loop: sets `waits` and `free`, collects headers' phis. */
+/* All that a value is computed of in the loop: sets `waits` and `free`, collects phis. */
 static void
 spin_search(struct spin *s, ir_ref first, bool of_phi)
 {
@@ -187,8 +271,10 @@ spin_search(struct spin *s, ir_ref first, bool of_phi)
         const struct ir_insn *insn = ir_insn(s->func, ref);
         bool pure = insn->op == IR_RESULT || (ir_insn_flags(insn) & IR_PURE);
         bool lanes = insn->op == IR_EFFECT && insn->n_args; /* votes and the like of other values */
-        if (insn->op == IR_PHI && spin_is_header(s, insn->block))
+        if (insn->op == IR_PHI && insn->block == s->header)
             sp_vec_push(s->arena, &s->phis, ref);
+        else if (insn->op == IR_PHI)
+            sp_vec_push(s->arena, &s->merges, ref);
         if (pure || lanes)
             spin_push_args(s, ref);
         else
@@ -197,23 +283,131 @@ spin_search(struct spin *s, ir_ref first, bool of_phi)
     spin_judge(s, found.data, found.len);
 }
 
+/* Whether the header's phi is computed from itself, as in x = x * x + c[0]: it goes on by itself then.
+ * Collecting does not count: seen = seen or x[0], n += x[0]. */
+static bool
+spin_evolves(struct spin *s, ir_ref phi)
+{
+    SP_VEC(ir_ref) from = {0};
+    s->stamp++;
+    spin_push_args(s, phi);
+    while (s->work.len) {
+        ir_ref ref = sp_vec_pop(&s->work);
+        const struct ir_insn *insn = ir_insn(s->func, ref);
+        if (ref == phi || !(ir_insn_flags(insn) & IR_PURE))
+            continue;
+        if (insn->op == IR_PHI || insn->op == IR_SELECT || insn->op == IR_ADD ||
+            insn->op == IR_FADD || insn->op == IR_AND || insn->op == IR_OR)
+            spin_push_args(s, ref);
+        else
+            sp_vec_push(s->arena, &from, ref);
+    }
+    bool found = false;
+    s->stamp++;
+    for (uint32_t i = 0; i < from.len; i++)
+        spin_push_args(s, from.data[i]);
+    while (s->work.len) {
+        ir_ref ref = sp_vec_pop(&s->work);
+        found |= ref == phi;
+        if (ir_insn_flags(ir_insn(s->func, ref)) & IR_PURE)
+            spin_push_args(s, ref);
+    }
+    return found;
+}
+
+/* Whether the values alone say that a condition changes with memory alone. Leaves the phis;
+ * `can_stay`: none of the header's goes on by itself. */
+static bool
+spin_values_wait(struct spin *s, ir_ref condition, bool *can_stay)
+{
+    s->waits = s->free = false;
+    s->phis.len = s->merges.len = 0;
+    spin_search(s, condition, false);
+    bool waits = s->waits;
+    uint32_t n_phis = s->phis.len;
+    *can_stay = true;
+    for (uint32_t i = 0; !s->free && i < n_phis; i++) {
+        ir_ref phi = s->phis.data[i];
+        s->waits = false;
+        spin_search(s, phi, true);
+        bool memory = s->waits && !spin_evolves(s, phi);
+        bool stays = memory || spin_phi_stays(s, phi);
+        waits &= s->strict ? stays : memory; /* a counter goes on by itself */
+        *can_stay &= stays;
+    }
+    *can_stay &= !s->free;
+    return waits && !s->free;
+}
+
+static void
+spin_push_branch(struct spin *s, uint32_t b)
+{
+    if (sp_bits_has(&s->body, b) && s->func->blocks.data[b].n_succ == 2)
+        sp_vec_push(s->arena, &s->branches, ir_arg(s->func, ir_terminator(s->func, b), 0));
+}
+
+/* The conditions that decide which operand a phi takes: of an inner loop's phi those of the loop's
+ * exits, of others those between the edges and the block that dominates them. */
+static void
+spin_push_branches(struct spin *s, ir_ref phi)
+{
+    uint32_t b = ir_insn(s->func, phi)->block;
+    const struct ir_block *block = &s->func->blocks.data[b];
+    if (b != s->header && spin_is_header(s, b)) {
+        struct sp_bits inner;
+        spin_fill_blocks(s, b, &inner);
+        for (uint32_t i = 0; i < s->func->blocks.len; i++) {
+            const struct ir_block *at = &s->func->blocks.data[i];
+            if (sp_bits_has(&inner, i) && at->n_succ == 2 &&
+                !(sp_bits_has(&inner, at->succ[0]) && sp_bits_has(&inner, at->succ[1])))
+                spin_push_branch(s, i);
+        }
+        return;
+    }
+    uint32_t top = 0, n_inside = 0;
+    for (uint32_t i = 0; i < block->preds.len; i++) {
+        uint32_t at = block->preds.data[i];
+        if (!sp_bits_has(&s->body, at))
+            continue;
+        top = n_inside++ ? top : at;
+        while (!ir_dominates(&s->dom, top, at))
+            top = s->dom.idom[top];
+    }
+    for (uint32_t i = 0; i < block->preds.len; i++) {
+        uint32_t at = block->preds.data[i];
+        for (; sp_bits_has(&s->body, at) && at != top; at = s->dom.idom[at])
+            spin_push_branch(s, at);
+    }
+    if (n_inside > 1)
+        spin_push_branch(s, top);
+}
+
 /* Whether this condition changes with memory alone. */
 static bool
 spin_leaf_waits(struct spin *s, ir_ref condition)
 {
+    struct sp_bits done;
     uint32_t n_loads = s->loads.len;
-    s->waits = s->free = false;
-    s->phis.len = 0;
-    spin_search(s, condition, false);
-    bool waits = s->waits && !s->free;
-    uint32_t n_phis = s->phis.len;
-    for (uint32_t i = 0; waits && i < n_phis; i++) {
-        s->waits = false;
-        spin_search(s, s->phis.data[i], true);
-        waits = s->waits; /* a counter goes on by itself */
+    bool waits = false;
+    sp_bits_init(&done, s->arena, s->func->insns.len);
+    s->branches.len = 0;
+    sp_vec_push(s->arena, &s->branches, condition);
+    for (s->strict = false; !waits && s->branches.len; s->strict = true) {
+        ir_ref leaf = sp_vec_pop(&s->branches);
+        bool can_stay;
+        if (!sp_bits_add(&done, leaf))
+            continue;
+        waits = spin_values_wait(s, leaf, &can_stay);
+        if (!waits)
+            s->loads.len = n_loads;
+        for (uint32_t i = 0; !waits && can_stay && i < s->merges.len + s->phis.len; i++) {
+            bool is_merge = i < s->merges.len;
+            ir_ref phi = is_merge ? s->merges.data[i] : s->phis.data[i - s->merges.len];
+            if (sp_bits_add(&done, phi) || !is_merge)
+                spin_push_branches(s, phi);
+        }
     }
-    if (!waits)
-        s->loads.len = n_loads;
+    s->strict = false;
     return waits;
 }
 
@@ -233,10 +427,24 @@ spin_exit_waits(struct spin *s, ir_ref condition)
                     insn->op == IR_SELECT || insn->op == IR_PHI;
         if (!spin_is_inside(s, ref) || !sp_bits_add(&done, ref))
             continue;
-        if (!made || insn->type != IR_T_I1)
+        if (!made || insn->type != IR_T_I1 || insn->op == IR_PHI)
             waits |= spin_leaf_waits(s, ref);
         for (uint32_t i = 0; made && insn->type == IR_T_I1 && i < insn->n_args; i++)
             sp_vec_push(s->arena, &parts, ir_arg(s->func, ref, i));
+    }
+    return waits;
+}
+
+static bool
+spin_exits_wait(struct spin *s)
+{
+    bool waits = false;
+    for (uint32_t b = 0; b < s->func->blocks.len; b++) {
+        const struct ir_block *block = &s->func->blocks.data[b];
+        if (!sp_bits_has(&s->body, b) || block->n_succ != 2 ||
+            (sp_bits_has(&s->body, block->succ[0]) && sp_bits_has(&s->body, block->succ[1])))
+            continue;
+        waits |= spin_exit_waits(s, ir_arg(s->func, ir_terminator(s->func, b), 0));
     }
     return waits;
 }
@@ -311,30 +519,13 @@ spin_mark(struct spin *s, bool yields)
 
 /* ---- Loops ---- */
 
-/* The blocks that reach the header's back edges without going through it; false: no loop. */
 static bool
 spin_fill_body(struct spin *s, uint32_t header)
 {
-    SP_VEC(uint32_t) work = {0};
     if (!spin_is_header(s, header))
         return false;
-    sp_bits_init(&s->body, s->arena, s->func->blocks.len);
     s->header = header;
-    sp_bits_add(&s->body, header);
-    const struct ir_block *block = &s->func->blocks.data[header];
-    for (uint32_t i = 0; i < block->preds.len; i++) {
-        uint32_t latch = block->preds.data[i];
-        if (ir_dom_reaches(&s->dom, latch) && ir_dominates(&s->dom, header, latch) &&
-            sp_bits_add(&s->body, latch))
-            sp_vec_push(s->arena, &work, latch);
-    }
-    while (work.len) {
-        const struct ir_block *at = &s->func->blocks.data[sp_vec_pop(&work)];
-        for (uint32_t i = 0; i < at->preds.len; i++)
-            if (ir_dom_reaches(&s->dom, at->preds.data[i]) &&
-                sp_bits_add(&s->body, at->preds.data[i]))
-                sp_vec_push(s->arena, &work, at->preds.data[i]);
-    }
+    spin_fill_blocks(s, header, &s->body);
     return true;
 }
 
@@ -352,13 +543,10 @@ spin_func(struct spin *s, struct ir_func *func, bool yields)
             continue;
         bool waits = false;
         s->loads.len = 0;
-        for (uint32_t b = 0; b < func->blocks.len; b++) {
-            const struct ir_block *block = &func->blocks.data[b];
-            if (!sp_bits_has(&s->body, b) || block->n_succ != 2 ||
-                (sp_bits_has(&s->body, block->succ[0]) && sp_bits_has(&s->body, block->succ[1])))
-                continue;
-            waits |= spin_exit_waits(s, ir_arg(func, ir_terminator(func, b), 0));
-        }
+        const struct ir_block *header = &func->blocks.data[s->header];
+        for (s->latch = 0; s->latch < header->preds.len; s->latch++)
+            if (sp_bits_has(&s->body, header->preds.data[s->latch]))
+                waits |= spin_exits_wait(s);
         if (waits)
             spin_mark(s, yields);
         found |= waits;
