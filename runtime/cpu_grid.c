@@ -21,6 +21,7 @@
 #include "runtime/cpu_t.h"
 
 #define GRID_NAP_MS 5 /* between two looks at the cancel flag while nothing can be run */
+#define GRID_KEPT_B ((size_t)16 << 20) /* of a worker's memory from one launch to the next */
 
 void
 rt_cpu_grid_init(struct cpu_grid *grid, uint64_t n_blocks, uint32_t n_workers, uint64_t limit_B)
@@ -285,6 +286,10 @@ rt_cpu_grid_run(struct cpu_job *job, struct worker_memory *memory)
             rt_diag_move(&grid->error, &diag);
         grid_fail(job);
         pthread_mutex_unlock(&grid->lock);
+    }
+    if (memory->block && memory->block->size_B > GRID_KEPT_B) {
+        free(memory->block);
+        memory->block = NULL;
     }
     sp_diag_finish(&diag);
 }
