@@ -156,9 +156,9 @@ core_waits_for_grid(const struct ir_module *core)
     return false;
 }
 
-/* Loops that wait, effects; what must be inlined: on the host, whose threads wait in the kernel alone,
- * also the functions that wait; so too where blocks wait for each other, by an address that only the
- * kernel has. */
+/* Loops that wait, effects; what must be inlined: on the host, whose threads wait in the kernel
+ * alone, also the functions that wait; so too where blocks wait for each other, by an address that
+ * only the kernel has. */
 static bool
 core_settle_waits(const struct cg_request *request, struct ir_module *core, struct sp_diag *diag)
 {

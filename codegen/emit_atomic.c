@@ -1,9 +1,9 @@
 /* Atomic operations to LLVM instructions.
  *
- * In: an ATOMIC or CAS whose operands have been emitted. Out: the old value. What the target has for
- * the operation and the width is one instruction of LLVM's. Everything else is a loop of compare and
- * swap made here, so that LLVM, which would abort on some and rewrite others, sees only what its
- * targets have. Elements are swapped as integers of their width in memory; i1 is a byte.
+ * In: an ATOMIC or CAS whose operands have been emitted. Out: the old value. What the target has
+ * for the operation and the width is one instruction of LLVM's. Everything else is a loop of
+ * compare and swap made here, so that LLVM, which would abort on some and rewrite others, sees only
+ * what its targets have. Elements are swapped as integers of their width in memory; i1 is a byte.
  *
  *     one instruction   atomicrmw add ptr %p, i32 %v syncscope("device") monotonic
  *     a loop            old = load atomic; do next = f(old, v) while (!cmpxchg(&old, next));
@@ -13,8 +13,8 @@
  *                       one instruction on the word
  *     local memory      a load and a store: no other thread knows the address
  *
- * Lost: LLVM's own expansion. Its first load is not atomic, its minimum of floats leaves the sign of
- * zero open, and not every target and width has one. */
+ * Lost: LLVM's own expansion. Its first load is not atomic, its minimum of floats leaves the sign
+ * of zero open, and not every target and width has one. */
 #include "codegen/internal.h"
 
 /* How the element's next value follows from the old one and the operand; `arg` says more. */
@@ -171,7 +171,8 @@ atomic_binary(const struct atomic *a, LLVMOpcode opcode, LLVMValueRef old)
     return cg_half_narrow(a->e, wide, IR_T_F32, a->type);
 }
 
-/* The next value. Of what keeps the old one under a condition `*takes_out` says that it does not. */
+/* The next value. Of what keeps the old one under a condition `*takes_out` says that it does
+ * not. */
 static LLVMValueRef
 atomic_next(const struct atomic *a, LLVMValueRef old, LLVMValueRef *takes_out)
 {

@@ -1,7 +1,7 @@
 /* Kernels of the host whose threads wait for each other: a coroutine per thread.
  *
- * In: a module whose function 0 may wait and calls no function that does (inlined before). Function 0
- * becomes an LLVM coroutine (switched resume) that runs in a frame of the scheduler's: it has two
+ * In: a module whose function 0 may wait and calls no function that does (inlined before). Function
+ * 0 becomes an LLVM coroutine (switched resume) that runs in a frame of the scheduler's: it has two
  * more hidden parameters, the thread's mailbox and the frame. Waiting is: write the number of the
  * wait site into the mailbox and suspend; ending is: write 0 and return. LLVM's own passes split it
  * and put what lives over a suspension into the frame. Out: three functions,
@@ -114,7 +114,8 @@ cg_coro_begin(struct cg_emit *e)
     LLVMPositionBuilderAtEnd(b, begin);
     LLVMValueRef with[2] = {id, frame};
     e->coro = cg_emit_intrinsic(e, "llvm.coro.begin", 0, NULL, 2, with);
-    /* LLVM takes what it begins for memory of its own, and deletes stores that nobody outside sees. */
+    /* LLVM takes what it begins for memory of its own, and deletes stores that nobody outside
+     * sees. */
     cg_host_store(e, e->coro, e->hidden[HOST_MAILBOX], offsetof(struct sp_thread, handle));
     LLVMPositionBuilderAtEnd(b, e->coro_leave);
     LLVMValueRef end[3] = {e->coro, LLVMConstNull(e->types[IR_T_I1]), coro_none(e)};

@@ -1,11 +1,11 @@
 /* The grid's barrier on a GPU: a function of the module's own, called where kernels wait.
  *
  * In: four bytes in the device's memory that the launch has for itself (SP_PARAM_GRID). The first
- * thread of each block adds 1, that of block 0 what makes the sum of all 2^31, so each barrier flips
- * the highest bit and leaves the others as they were; then it looks until the bit has flipped. The
- * block's own barrier stands before and behind. So the bytes never have to be reset, neither between
- * barriers nor between launches. Two counters, the textbook's way, lost: a block may be a barrier
- * ahead. */
+ * thread of each block adds 1, that of block 0 what makes the sum of all 2^31, so each barrier
+ * flips the highest bit and leaves the others as they were; then it looks until the bit has
+ * flipped. The block's own barrier stands before and behind. So the bytes never have to be reset,
+ * neither between barriers nor between launches. Two counters, the textbook's way, lost: a block
+ * may be a barrier ahead. */
 #include <string.h>
 
 #include "codegen/internal.h"

@@ -1,10 +1,10 @@
 /* Halves: constants, conversions and fused products of float16 and bfloat16.
  *
  * In: LLVM values of the two types or of f32 and f64. Out: the converted value, rounded once. Where
- * the target knows the type (float16 on every GPU, bfloat16 from sm_80 on) it is LLVM's own and LLVM
- * also narrows arithmetic to it; elsewhere, and always on the host, it is an i16 whose conversions
- * are integer operations: LLVM's would be calls of functions that nobody supplies, and bfloat16 on
- * sm_75 would abort. A host with F16C has instructions for float16.
+ * the target knows the type (float16 on every GPU, bfloat16 from sm_80 on) it is LLVM's own and
+ * LLVM also narrows arithmetic to it; elsewhere, and always on the host, it is an i16 whose
+ * conversions are integer operations: LLVM's would be calls of functions that nobody supplies, and
+ * bfloat16 on sm_75 would abort. A host with F16C has instructions for float16.
  *
  *     f64 to half   by way of f32 rounded to odd: an inexact f32 gets an odd last bit, so that it is
  *                   on the right side of every half and of the middle between two
@@ -131,8 +131,8 @@ half_to_odd_f32(struct cg_emit *e, LLVMValueRef value)
     return half_as(e, half_select(e, moves, moved, bits), IR_T_F32);
 }
 
-/* Subnormal results: adding 0.5 puts the last bit of the half last. Others: 112 less in the exponent,
- * then rounded off. */
+/* Subnormal results: adding 0.5 puts the last bit of the half last. Others: 112 less in the
+ * exponent, then rounded off. */
 static LLVMValueRef
 half_narrow_f16(struct cg_emit *e, LLVMValueRef bits)
 {
@@ -184,7 +184,8 @@ cg_half_narrow(struct cg_emit *e, LLVMValueRef value, ir_type from, ir_type half
 
 /* ---- Fused products ---- */
 
-/* `sum`, which lost `error`: with an odd last bit, unless it is infinite or NaN (so is the error). */
+/* `sum`, which lost `error`: with an odd last bit, unless it is infinite or NaN (so is the
+ * error). */
 static LLVMValueRef
 half_to_odd_f64(struct cg_emit *e, LLVMValueRef sum, LLVMValueRef error)
 {

@@ -1,8 +1,8 @@
 /* Functions that a module brings along for its own code: raisers, printers, the grid's barrier.
  *
- * In: a name, the types of the parameters, what LLVM shall know of it. Out: a function without a result,
- * with the builder in its first block; at the end the builder is back where it was. They are made
- * when code first needs them, amid another function, whose line they do not have. */
+ * In: a name, the types of the parameters, what LLVM shall know of it. Out: a function without a
+ * result, with the builder in its first block; at the end the builder is back where it was. They
+ * are made when code first needs them, amid another function, whose line they do not have. */
 #include "codegen/internal.h"
 
 struct cg_helper

@@ -1,9 +1,10 @@
 /* Rows of intrin.def whose column is "inline": a few LLVM instructions.
  *
- * In: an INTRIN whose operands have the types of its row. Out: its value at the builder. One function
- * per target, each a flat switch; what a target has as one LLVM intrinsic stands in the table itself.
- * Alternatives that lost: functions in the runtime, which LLVM could not fold, and one sequence for
- * both targets in lowering, which hides from LLVM what a GPU has an instruction for. */
+ * In: an INTRIN whose operands have the types of its row. Out: its value at the builder. One
+ * function per target, each a flat switch; what a target has as one LLVM intrinsic stands in the
+ * table itself. Alternatives that lost: functions in the runtime, which LLVM could not fold, and
+ * one sequence for both targets in lowering, which hides from LLVM what a GPU has an instruction
+ * for. */
 #include "codegen/internal.h"
 
 /* The byte number `number & 7` of the eight in `both`. */

@@ -2,8 +2,8 @@
  *
  * Function 0 is itself the entry, a ptx_kernel whose parameters are its machine values (i1 as
  * a byte) and, if it may raise or print, the fault's address. Device functions that may take that
- * address as their hidden parameter, so a program without RAISE and PRINT carries nothing. Indices come
- * from special registers with ranges by the PTX ISA's limits, narrowed by launch bounds, which
+ * address as their hidden parameter, so a program without RAISE and PRINT carries nothing. Indices
+ * come from special registers with ranges by the PTX ISA's limits, narrowed by launch bounds, which
  * lets LLVM see that they are not negative. RAISE claims the fault by compare-and-swap at the
  * device's scope, writes it, releases it to the system (the record lies in the host's memory) and
  * exits; the thread's neighbours go on. A trap would be shorter, but it destroys the context. */

@@ -186,8 +186,8 @@ ops_bitcast(struct cg_emit *e, LLVMValueRef a, ir_type from, ir_type to)
     return LLVMBuildBitCast(e->builder, a, type, "");
 }
 
-/* What nobody has stored in the thread's own memory has no value for LLVM, which then does as it likes
- * wherever it is used; frozen it is some number. */
+/* What nobody has stored in the thread's own memory has no value for LLVM, which then does as it
+ * likes wherever it is used; frozen it is some number. */
 static LLVMValueRef
 ops_load(struct cg_emit *e, const struct ir_insn *insn, ir_type from, LLVMValueRef address)
 {

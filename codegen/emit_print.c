@@ -1,10 +1,11 @@
 /* PRINT: what a thread prints becomes a record in the launch's buffer.
  *
  * In: a site and values of 64 bits. Out: a call of a function of (launch, site, values...), one per
- * number of values, which both targets share: it reserves the record's words by one addition, writes
- * the values and releases the head (struct sp_printer). A record that does not fit is counted, so the
- * words in use are always the first ones. Adding lets many threads print at once; a compare-and-swap
- * loop, which would reserve nothing beyond the capacity, has all but one of them try again. */
+ * number of values, which both targets share: it reserves the record's words by one addition,
+ * writes the values and releases the head (struct sp_printer). A record that does not fit is
+ * counted, so the words in use are always the first ones. Adding lets many threads print at once; a
+ * compare-and-swap loop, which would reserve nothing beyond the capacity, has all but one of them
+ * try again. */
 #include <stdio.h>
 #include <string.h>
 

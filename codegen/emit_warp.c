@@ -1,11 +1,11 @@
 /* Operations of a warp and clocks.
  *
- * In: an EFFECT of machine values, of the types that intrin.def gives. Out: its value at the builder.
- * On a GPU most are one LLVM intrinsic on 32 bits. Narrow values go extended, 64 bits as two shuffles,
- * or as one where they were extended from 32;
- * reductions of 64 bits are made of those of 32: a sum of pieces so small that 32 of them fit, the
- * smallest by the upper halves and then by the lower halves of who has that upper half. On the host
- * the lanes meet in the scheduler, all with 64 bits. */
+ * In: an EFFECT of machine values, of the types that intrin.def gives. Out: its value at the
+ * builder. On a GPU most are one LLVM intrinsic on 32 bits. Narrow values go extended, 64 bits as
+ * two shuffles, or as one where they were extended from 32; reductions of 64 bits are made of those
+ * of 32: a sum of pieces so small that 32 of them fit, the smallest by the upper halves and then by
+ * the lower halves of who has that upper half. On the host the lanes meet in the scheduler, all
+ * with 64 bits. */
 #include <string.h>
 
 #include "codegen/internal.h"
@@ -74,7 +74,8 @@ static LLVMValueRef
 warp_shuffle(struct cg_emit *e, enum ir_intrin id, LLVMValueRef *args, LLVMValueRef value)
 {
     LLVMBuilderRef b = e->builder;
-    /* PTX: the group of lanes, and within it the last one that is read; upwards the first one, 0. */
+    /* PTX: the group of lanes, and within it the last one that is read; upwards the first one,
+     * 0. */
     LLVMValueRef group = LLVMBuildSub(b, cg_emit_i32(e, 32), args[3], "");
     LLVMValueRef clamp = LLVMBuildShl(b, group, cg_emit_i32(e, 8), "");
     if (id != IR_INTRIN_SHFL_UP)

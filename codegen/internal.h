@@ -268,8 +268,8 @@ void cg_coro_end(struct cg_emit *e);
 /* Waits at the place of EFFECT `ref`. What the kind needs has been stored in the mailbox. */
 void cg_coro_wait(struct cg_emit *e, ir_ref ref, enum sp_wait_kind kind, uint32_t operation);
 
-/* Meets the lanes of `mask` (i32) in EFFECT `ref`; the result of runtime/cpu_meet.c's function, i64.
- * `operand` (i64) and `argument` (i32) are what it needs, or NULL. */
+/* Meets the lanes of `mask` (i32) in EFFECT `ref`; the result of runtime/cpu_meet.c's function,
+ * i64. `operand` (i64) and `argument` (i32) are what it needs, or NULL. */
 LLVMValueRef cg_coro_meet(struct cg_emit *e, ir_ref ref, enum sp_meet meet, LLVMValueRef mask,
                           LLVMValueRef operand, LLVMValueRef argument);
 

@@ -1,7 +1,8 @@
 /* mend: steers clear of mistakes behind LLVM IR, in LLVM's NVPTX back end and in ptxas.
  *
- * In: an optimised module for a GPU. Out: the same module, some instructions written so that they are
- * compiled rightly. Needs to run last, because LLVM's passes would undo it; keeps everything else.
+ * In: an optimised module for a GPU. Out: the same module, some instructions written so that they
+ * are compiled rightly. Needs to run last, because LLVM's passes would undo it; keeps everything
+ * else.
  *
  * Shifts. The back end of LLVM 22 turns
  *
@@ -22,8 +23,8 @@
  * in assembly, because the back end narrows a plain 32-bit subtraction again.
  *
  * Absolute values of 32 bits. ptxas 13.0 takes abs.s32 to be not negative and turns an unsigned
- * conversion behind it into a signed one: float(abs(-2**31)) gives -2147483648.0. It is written as a
- * selection between the number and its negation, the latter in assembly.
+ * conversion behind it into a signed one: float(abs(-2**31)) gives -2147483648.0. It is written as
+ * a selection between the number and its negation, the latter in assembly.
  *
  * Zeros of min and max. The back end turns
  *
@@ -32,8 +33,8 @@
  * into min.f32, which orders the zeros: for -0.0 it gives -0.0, the selection 0.0. It matches equal
  * constants only, so where the two differ the comparison gets the other zero, to which it is equal.
  *
- * Comparisons of bfloat16. With denormals flushed the back end writes setp.lt.ftz.bf16, which does not
- * exist, so they are done in float32.
+ * Comparisons of bfloat16. With denormals flushed the back end writes setp.lt.ftz.bf16, which does
+ * not exist, so they are done in float32.
  *
  * Lost alternatives: doing any of it in lowering or emission, which InstCombine undoes. */
 #include <math.h>
@@ -132,7 +133,8 @@ mend_is_order(LLVMRealPredicate predicate, bool *less_out, bool *or_equal_out)
     return less || greater;
 }
 
-/* A selection between %x and a zero by their order, which min or max would not give the same zero. */
+/* A selection between %x and a zero by their order, which min or max would not give the same
+ * zero. */
 static void
 mend_zero(LLVMBuilderRef builder, LLVMValueRef select)
 {

@@ -1,13 +1,14 @@
 /* statics: memory that a module brings along: arrays shared by a block, constant data.
  *
- * In: the CORE module's statics. Out: LLVM globals, or places in one area. Only those that code names
- * count. Shared arrays have a global each, unless they take more than the 48 KiB that PTX allows: then
- * they lie one after the other at the start of what the launch adds, and the artifact tells the launch
- * to ask for so much more. On the host all are places in the block's area.
+ * In: the CORE module's statics. Out: LLVM globals, or places in one area. Only those that code
+ * names count. Shared arrays have a global each, unless they take more than the 48 KiB that PTX
+ * allows: then they lie one after the other at the start of what the launch adds, and the artifact
+ * tells the launch to ask for so much more. On the host all are places in the block's area.
  *
- * Shared globals are visible from outside although nothing outside names them: of an internal one LLVM
- * would conclude from a single thread's view what the other threads of the block store. Constant data
- * is ptr.const, which is PTX's .const as long as all of it fits 64 KiB, else global memory. */
+ * Shared globals are visible from outside although nothing outside names them: of an internal one
+ * LLVM would conclude from a single thread's view what the other threads of the block store.
+ * Constant data is ptr.const, which is PTX's .const as long as all of it fits 64 KiB, else global
+ * memory. */
 #include <string.h>
 
 #include "codegen/internal.h"
@@ -60,8 +61,8 @@ statics_find_used(struct cg_emit *e)
     return statics_check_local(e, local_B);
 }
 
-/* Shared arrays are whole words: an atomic on a byte swaps the word around it (emit_atomic.c), and LLVM
- * takes an access that is larger than an object to be elsewhere. */
+/* Shared arrays are whole words: an atomic on a byte swaps the word around it (emit_atomic.c), and
+ * LLVM takes an access that is larger than an object to be elsewhere. */
 static uint64_t
 statics_size(const struct ir_static *row)
 {
@@ -94,7 +95,8 @@ statics_make_const(struct cg_emit *e, uint32_t index)
     e->statics[index].global = global;
 }
 
-/* The area that PTX names without a size; its alignment is the most that an array in it asks for. */
+/* The area that PTX names without a size; its alignment is the most that an array in it asks
+ * for. */
 static void
 statics_make_area(struct cg_emit *e, unsigned align_log2)
 {

@@ -1,16 +1,16 @@
 /* build: blocks of stack operations to SSA of phase PY.
  *
- * An abstract stack machine: locals and stack slots are variables of ssa.c, numbered locals first, so
- * values that lie on the stack across blocks (conditional expressions, iterators) get phis like any
- * variable. Blocks come in reverse post-order, hence every block but the entry is simulated after at
- * least one predecessor, whose depth it takes; predecessors must agree on it.
+ * An abstract stack machine: locals and stack slots are variables of ssa.c, numbered locals first,
+ * so values that lie on the stack across blocks (conditional expressions, iterators) get phis like
+ * any variable. Blocks come in reverse post-order, hence every block but the entry is simulated
+ * after at least one predecessor, whose depth it takes; predecessors must agree on it.
  *
  *     LOAD a; LOAD b; BIN +; STORE c        c = bin + a, b
  *
- * The code may be hand-made: popping an empty stack, a missing value where one is needed, depths that
- * disagree are errors of the code (build_fail). What kernels may not do is an `err` instruction, which
- * counts only if inference finds it executable. Nothing is known of types here, so no operation is
- * folded; only names and attributes of constants are (build_names.c). */
+ * The code may be hand-made: popping an empty stack, a missing value where one is needed, depths
+ * that disagree are errors of the code (build_fail). What kernels may not do is an `err`
+ * instruction, which counts only if inference finds it executable. Nothing is known of types here,
+ * so no operation is folded; only names and attributes of constants are (build_names.c). */
 #include "frontend/build.h"
 
 #include <assert.h>
@@ -102,7 +102,8 @@ build_load(struct build *b, uint32_t local)
     build_push(b, value);
 }
 
-/* Whether the value is an array that the kernel makes: such ones bear the name of their variable. */
+/* Whether the value is an array that the kernel makes: such ones bear the name of their
+ * variable. */
 static bool
 build_makes_array(const struct build *b, ir_ref value)
 {

@@ -81,11 +81,13 @@ ir_ref build_device(struct build *b, ir_ref value);
 /* build_names.c */
 ir_ref build_global(struct build *b, const char *name);
 ir_ref build_free_variable(struct build *b, uint32_t local);
-/* What calling this value calls: the __call__ of an object's class, written in Python, or itself. */
+/* What calling this value calls: the __call__ of an object's class, written in Python, or
+ * itself. */
 ir_ref build_callee(struct build *b, ir_ref callee);
 ir_ref build_attribute(struct build *b, ir_ref object, const char *name);
 ir_ref build_common(struct build *b, enum fe_common common);
-/* What patterns of a match statement ask of the value on top: len(value), isinstance(value, tuple). */
+/* What patterns of a match statement ask of the value on top: len(value), isinstance(value,
+ * tuple). */
 void build_length(struct build *b);
 void build_is_sequence(struct build *b);
 

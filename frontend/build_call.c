@@ -1,8 +1,8 @@
 /* build_call: calls, from what lies on the stack to CALL and CALL_EX.
  *
- * The stack holds the callee, a receiver or the marker of none (on either side of the callee), and the
- * arguments; names of keyword arguments are a constant tuple. f(*t, **d) is CALL_EX with the names of
- * a dict that is known here. */
+ * The stack holds the callee, a receiver or the marker of none (on either side of the callee), and
+ * the arguments; names of keyword arguments are a constant tuple. f(*t, **d) is CALL_EX with the
+ * names of a dict that is known here. */
 #include "frontend/build.h"
 
 /* Names of keyword arguments must be a tuple of texts, at most one per argument. */

@@ -1,22 +1,23 @@
 /* build_closure: functions that a function defines, and the variables they share.
  *
- * A definition becomes a CLOSURE of a further function of the module, whose operands are the defaults
- * and the variables that it takes from here. How a variable is taken is decided once for the function
- * that owns it: by value, if nothing can assign to it once a definition has taken it and no inner
- * function assigns to it at all; else as a CELL, which both sides read and write.
+ * A definition becomes a CLOSURE of a further function of the module, whose operands are the
+ * defaults and the variables that it takes from here. How a variable is taken is decided once for
+ * the function that owns it: by value, if nothing can assign to it once a definition has taken it
+ * and no inner function assigns to it at all; else as a CELL, which both sides read and write.
  *
  *     def f(x): return x * k          k = ...; no later assignment
  *     ->
  *     %9 = closure @1 %4              %4: the value of k, an ordinary variable
  *
- * "Can assign later" is a forward analysis over the blocks (taken in any predecessor, then assigned), so
- * a loop that assigns and defines makes a CELL. By value is what most programs mean: it keeps
- * constants, and such a function may leave the call that made it.
+ * "Can assign later" is a forward analysis over the blocks (taken in any predecessor, then
+ * assigned), so a loop that assigns and defines makes a CELL. By value is what most programs mean:
+ * it keeps constants, and such a function may leave the call that made it.
  *
  * 3.13 gives a function its defaults and variables after it is made, 3.12 all at once: each further
- * piece makes a new CLOSURE and takes the last one's place, so both come to the same. Annotations are
- * not computed: what was built for them is taken back. The dict of keyword defaults, or of the
- * keywords of f(*x, k=y), exists on the stack only; as any other value it is the `err` of a dict. */
+ * piece makes a new CLOSURE and takes the last one's place, so both come to the same. Annotations
+ * are not computed: what was built for them is taken back. The dict of keyword defaults, or of the
+ * keywords of f(*x, k=y), exists on the stack only; as any other value it is the `err` of a
+ * dict. */
 #include "frontend/build.h"
 
 #include <assert.h>

@@ -1,8 +1,9 @@
 /* build_error: what hand-made code and code that kernels may not hold become while code is built.
  *
- * A fault of the code itself ends building with its diagnostic (build_fail). What a kernel may not do
- * is an `err` instruction with a diagnostic of the function's, which counts only if inference finds it
- * executable; so is a host object where a value of the device is needed, with what to write instead. */
+ * A fault of the code itself ends building with its diagnostic (build_fail). What a kernel may not
+ * do is an `err` instruction with a diagnostic of the function's, which counts only if inference
+ * finds it executable; so is a host object where a value of the device is needed, with what to
+ * write instead. */
 #include "frontend/build.h"
 
 #include <stdarg.h>

@@ -1,12 +1,13 @@
-/* build_names: globals, free variables and attributes of constants to constants while code is built.
+/* build_names: globals, free variables and attributes of constants to constants while code is
+ * built.
  *
  * The resolver answers with a constant of the module; what it cannot answer becomes an `err`
- * instruction, so that an unknown name in code that never runs is no error. A constant remembers the
- * object it came from and the text that led to it: `color.RED.value` is an attribute of an enum
+ * instruction, so that an unknown name in code that never runs is no error. A constant remembers
+ * the object it came from and the text that led to it: `color.RED.value` is an attribute of an enum
  * member although the member itself is just a number, and "config.table" names the culprit when
- * config.table turns out to be a list. Paths of the kernel namespace need no resolver. Attributes of
- * what is not constant here, a loop variable for one, stay `attr` for inference. So are len and isinstance,
- * which a match statement calls without a name. */
+ * config.table turns out to be a list. Paths of the kernel namespace need no resolver. Attributes
+ * of what is not constant here, a loop variable for one, stay `attr` for inference. So are len and
+ * isinstance, which a match statement calls without a name. */
 #include "frontend/build.h"
 
 #include <string.h>

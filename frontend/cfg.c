@@ -1,13 +1,14 @@
 /* cfg: instructions to basic blocks, edges and dominators.
  *
  * Only what normal flow reaches from the first instruction becomes a block, so exception handlers
- * and code after a return are not seen again. A block also ends at what kernels may not use: nothing
- * behind it can be executed without reporting it, so its stack effect need not be known. Blocks are
- * numbered in reverse post-order. Dominators are those of Cooper, Harvey and Kennedy ("A simple, fast
- * dominance algorithm"): the nearest common ancestor over the numbers, repeated until nothing changes.
- * A loop is an edge to a dominator; an edge backwards to any other block (no compiler of Python makes
- * one, hand-made code can) is an error, because the builder fills all forward predecessors of a block
- * before it. No recursion anywhere: code size bounds every stack. */
+ * and code after a return are not seen again. A block also ends at what kernels may not use:
+ * nothing behind it can be executed without reporting it, so its stack effect need not be known.
+ * Blocks are numbered in reverse post-order. Dominators are those of Cooper, Harvey and Kennedy ("A
+ * simple, fast dominance algorithm"): the nearest common ancestor over the numbers, repeated until
+ * nothing changes. A loop is an edge to a dominator; an edge backwards to any other block (no
+ * compiler of Python makes one, hand-made code can) is an error, because the builder fills all
+ * forward predecessors of a block before it. No recursion anywhere: code size bounds every
+ * stack. */
 #include "frontend/code.h"
 
 #include <assert.h>
@@ -191,8 +192,9 @@ cfg_meet(const struct fe_cfg *cfg, uint32_t a, uint32_t b)
 
 /* Over forward edges one pass in reverse post-order is exact when every backward edge goes to a
  * dominator: such an edge cannot change its target's dominators. The check comes after, so a graph
- * with other backward edges may get wrong dominators, but such an edge is then found all the same: in
- * a graph whose backward edges all go to dominators of the forward graph, those are the dominators. */
+ * with other backward edges may get wrong dominators, but such an edge is then found all the same:
+ * in a graph whose backward edges all go to dominators of the forward graph, those are the
+ * dominators. */
 static void
 cfg_fill_dominators(struct fe_cfg *cfg)
 {
@@ -214,7 +216,8 @@ cfg_fill_dominators(struct fe_cfg *cfg)
 static bool
 cfg_check_loops(struct cfg *c, struct fe_cfg *cfg)
 {
-    /* Numbers of the dominator tree in depth-first order, so that "dominates" is two comparisons. */
+    /* Numbers of the dominator tree in depth-first order, so that "dominates" is two
+     * comparisons. */
     uint32_t n = cfg->n;
     uint32_t *size = SP_NEW_N(c->arena, uint32_t, n), *enter = SP_NEW_N(c->arena, uint32_t, n);
     uint32_t *given = SP_NEW_N(c->arena, uint32_t, n);

@@ -6,8 +6,8 @@
  * `try` covers. One pass over the units: prefixes widen the argument, units of opcode 0 after an
  * opcode are its inline caches (so no table of their sizes is needed), one opcode gives up to three
  * operations. Jumps count code units from the next opcode; a target may be a prefix, which stands
- * for its opcode. A second pass turns targets into instruction numbers, a third gives constructs the
- * name that a user knows them by, looking at what the code does next: BUILD_MAP is a dict, a
+ * for its opcode. A second pass turns targets into instruction numbers, a third gives constructs
+ * the name that a user knows them by, looking at what the code does next: BUILD_MAP is a dict, a
  * comprehension or the first step of f(**x).
  *
  * Opcode sequences are never matched for meaning, only for words: patch releases reorder them. The
@@ -207,7 +207,7 @@ decode_one(struct decode *d, uint32_t unit, const struct fe_version_row *row, ui
                           : arg == 2 ? FE_CONSTRUCT_IMPORT
                           : arg == 1 ? FE_CONSTRUCT_SCOPE
                                      : FE_CONSTRUCT_TYPE);
-    case FE_RULE_FORMAT: /* bits 0 and 1: a conversion; bit 2: the specification lies above the value */
+    case FE_RULE_FORMAT: /* bits 0, 1: a conversion; bit 2: its specification is above it */
         if (arg > 7)
             break;
         if (arg & 4)

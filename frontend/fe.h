@@ -1,5 +1,5 @@
-/* The front end: a Python function's bytecode to an IR module of phase PY. fe_read() is the whole of
- * it; Python itself is reached only through a struct of functions, the resolver, which has one
+/* The front end: a Python function's bytecode to an IR module of phase PY. fe_read() is the whole
+ * of it; Python itself is reached only through a struct of functions, the resolver, which has one
  * implementation over the CPython API (second half of this header) and one over a fixture file. */
 #ifndef FE_FE_H
 #define FE_FE_H
@@ -23,7 +23,8 @@
 #define FE_MAX_STACK 4096u
 #define FE_MAX_CELLS (1u << 22) /* blocks times variables */
 
-/* The opcodes of one CPython version: its numbers come from outside, its meanings from pyver.def. */
+/* The opcodes of one CPython version: its numbers come from outside, its meanings from
+ * pyver.def. */
 struct fe_version {
     unsigned minor;         /* 13 for CPython 3.13 */
     uint16_t rows[256];     /* row in pyver.def plus one; 0: none */
@@ -107,8 +108,8 @@ struct fe_found {
 };
 
 /* How names outside the code object get values. Each function interns its answer into the reader's
- * module and returns true, or sets the diagnostic (without a place) and returns false: the name then
- * becomes an `err` instruction. */
+ * module and returns true, or sets the diagnostic (without a place) and returns false: the name
+ * then becomes an `err` instruction. */
 struct fe_resolver {
     void *context;
     /* The number of the function in the reader's module, from fe_reader_add with its identity. */
@@ -149,8 +150,8 @@ struct fe_reader {
 uint32_t fe_reader_add(struct fe_reader *reader, const void *identity, size_t identity_B,
                        const char *name, const void *host);
 
-/* The number of a function that is read before fe_reader_run returns, from the definition as it is by
- * then. */
+/* The number of a function that is read before fe_reader_run returns, from the definition as it is
+ * by then. */
 uint32_t fe_reader_define(struct fe_reader *reader, const struct fe_nested *nested);
 
 /* READ. Reads `function` and every function that it reaches as a constant; the first becomes
@@ -192,20 +193,22 @@ struct fe_py *fe_py_create(struct fe_interp *interp);
 /* After the last use of the module and of its forks, before the module's arena ends. */
 void fe_py_destroy(struct fe_py *py);
 
-/* `function` is a Python function (PyObject *). Leaves no Python exception behind. Once per fe_py. */
+/* `function` is a Python function (PyObject *). Leaves no Python exception behind. Once per
+ * fe_py. */
 SP_MUST_CHECK bool fe_py_read(struct fe_py *py, void *function, struct sp_arena *arena,
                               struct ir_module **module_out, struct sp_diag *diag);
 
 /* Whether everything that was relied on outside the code (module->guards and the answers to
- * questions) is still as it was. Numbers, strings and tuples that were replaced by equal ones pass. */
+ * questions) is still as it was. Numbers, strings and tuples that were replaced by equal ones
+ * pass. */
 bool fe_py_guards_check(struct fe_py *py);
 
 /* For the garbage collector: calls `visit` for every reference held; stops at the first result that
  * is not 0 and returns it. `visit` takes PyObject * and is Python's visitproc. */
 int fe_py_traverse(struct fe_py *py, int (*visit)(void *object, void *arg), void *arg);
 
-/* Answers the questions of one compilation of `module`, the one that fe_py_read made. The compilation
- * runs without the GIL on a fork; the oracle takes the GIL to answer. */
+/* Answers the questions of one compilation of `module`, the one that fe_py_read made. The
+ * compilation runs without the GIL on a fork; the oracle takes the GIL to answer. */
 struct fe_oracle;
 struct fe_oracle *fe_oracle_create(struct fe_py *py, struct ir_module *module);
 const struct ir_oracle *fe_oracle_ops(const struct fe_oracle *oracle);

@@ -2,10 +2,10 @@
  *
  * In: the table's bytes and the code's first line. Out: positions, as co_positions() lists them.
  * The format is that of 3.11 to 3.15 (CPython's InternalDocs/code_objects.md, "Locations"): entries
- * whose first byte has bit 7 set, a kind in bits 3 to 6 and a length in units less one in bits 0 to 2;
- * lines are differences from the entry before. A damaged table gives what was read up to the damage.
- * Lost alternative: the iterator co_positions(), a tuple of objects per unit and most of the time of
- * reading a function. */
+ * whose first byte has bit 7 set, a kind in bits 3 to 6 and a length in units less one in bits 0 to
+ * 2; lines are differences from the entry before. A damaged table gives what was read up to the
+ * damage. Lost alternative: the iterator co_positions(), a tuple of objects per unit and most of
+ * the time of reading a function. */
 #include "frontend/code.h"
 
 enum { KIND_ONE_LINE = 10, KIND_NO_COLUMNS = 13, KIND_LONG = 14, KIND_NONE = 15 };

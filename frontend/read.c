@@ -1,10 +1,10 @@
 /* read: a Python function to a module of phase PY; the front end's one entry.
  *
  * Snapshot, decode, blocks, SSA, one function after the other: a function that is met as a constant
- * (a global, a default, a closure's value) is put at the end of the module, empty, and read when its
- * turn comes, so recursion and cycles need no care. Functions with one identity (code, defaults and
- * closure: the resolver says) are read once. The first function must be readable. Another that is not
- * becomes an `err`, because it may never be called. */
+ * (a global, a default, a closure's value) is put at the end of the module, empty, and read when
+ * its turn comes, so recursion and cycles need no care. Functions with one identity (code, defaults
+ * and closure: the resolver says) are read once. The first function must be readable. Another that
+ * is not becomes an `err`, because it may never be called. */
 #include "frontend/code.h"
 
 #include <assert.h>
@@ -53,8 +53,9 @@ fe_reader_define(struct fe_reader *reader, const struct fe_nested *nested)
     return number;
 }
 
-/* Generators and coroutines run in steps, which no later stage knows. The kernel's parameters are what
- * a launch binds, so none may have two stars; in a device function that counts only where it is used. */
+/* Generators and coroutines run in steps, which no later stage knows. The kernel's parameters are
+ * what a launch binds, so none may have two stars; in a device function that counts only where it
+ * is used. */
 static bool
 read_check_flags(const struct fe_code *code, bool is_kernel, struct sp_diag *diag)
 {
@@ -177,8 +178,8 @@ read_function(struct fe_reader *reader, struct fe_pending pending, struct ir_fun
     return read_code(reader, &function, func, diag);
 }
 
-/* Makes the function, wherever its reading stopped, one that reports `diag`, which it takes over. It
- * keeps what is known of its parameters. */
+/* Makes the function, wherever its reading stopped, one that reports `diag`, which it takes over.
+ * It keeps what is known of its parameters. */
 static void
 read_as_error(struct ir_func *func, struct sp_diag *diag)
 {

@@ -1,5 +1,5 @@
-/* resolve_fixture: functions and names from a text file, so that every step of the front end is tested
- * without Python and for versions that a machine does not have.
+/* resolve_fixture: functions and names from a text file, so that every step of the front end is
+ * tested without Python and for versions that a machine does not have.
  *
  * One item a line, words between blanks:
  *
@@ -15,8 +15,8 @@
  *     attr OBJECT.NAME VALUE          what an attribute of an object is
  *
  * Values: int N, float HEX, bool True|False, str xHEX, NoneType, ellipsis, tuple N VALUE..., slice
- * VALUE VALUE VALUE, code NAME FUNCTION, object TYPE, path PATH (of the kernel namespace), function NAME. The
- * name that an object has in the file is its host pointer. */
+ * VALUE VALUE VALUE, code NAME FUNCTION, object TYPE, path PATH (of the kernel namespace), function
+ * NAME. The name that an object has in the file is its host pointer. */
 #include "frontend/resolve_fixture.h"
 
 #include <inttypes.h>

@@ -4,9 +4,9 @@
  * Globals are found as Python does, in the function's dict and then its builtins; closures by their
  * cells. What is found becomes a constant (resolve_py_const.c) and leaves a guard
  * (resolve_py_guard.c). Two function objects share one reading if code, globals, defaults and the
- * contents of all cells are the same objects. fe_py owns a reference to whatever constants point to,
- * since the module outlives the names that led there. A compilation runs without the GIL: the oracle
- * takes it once for all questions that are open, and reads functions that turn up into the
+ * contents of all cells are the same objects. fe_py owns a reference to whatever constants point
+ * to, since the module outlives the names that led there. A compilation runs without the GIL: the
+ * oracle takes it once for all questions that are open, and reads functions that turn up into the
  * compilation's own fork of the module. */
 #include "frontend/resolve_py.h"
 

@@ -72,8 +72,8 @@ const char *py_text(struct sp_arena *arena, PyObject *str);
 /* resolve_py_const.c */
 /* What the object is in a kernel; at worst a HOST constant. */
 ir_const py_const(struct fe_reader *reader, PyObject *object);
-/* The same at this depth of tuples and calls. What is larger, deeper, or has more elements at all depths
- * stays on the host. */
+/* The same at this depth of tuples and calls. What is larger, deeper, or has more elements at all
+ * depths stays on the host. */
 enum { PY_CONST_MAX_ELEMS = 4096, PY_CONST_MAX_DEPTH = 32, PY_CONST_MAX_TOTAL = 8192 };
 enum { PY_CONST_MAX_ARRAY_B = 1 << 20 };
 ir_const py_const_at(struct fe_reader *reader, PyObject *object, int depth);
@@ -94,7 +94,8 @@ bool py_class(struct fe_reader *reader, PyObject *object, int depth, ir_const *o
 bool py_class_is_plain(struct fe_interp *interp, PyObject *object);
 
 /* resolve_py_raise.c */
-/* The number of a class that had one before, else a new one; 0 and an exception if there is none. */
+/* The number of a class that had one before, else a new one; 0 and an exception if there is
+ * none. */
 uint32_t py_class_number(struct fe_interp *interp, PyObject *class);
 /* False and untouched if the object is no exception class. */
 bool py_exception(struct fe_reader *reader, PyObject *object, ir_const *out);

@@ -1,10 +1,11 @@
 /* resolve_py_array: NumPy arrays of the program as constants of a module.
  *
- * In: an object. Out: an ARRAY constant with a copy of the elements, in the order of C, or of Fortran
- * where they lie so. The copy is what makes a kernel: it is hashed with the code, so two programs with
- * equal tables share a compilation, and a table with other values is another one. Only numpy.ndarray
- * itself, of types that kernels have, up to a size; everything else stays on the host. The interface of
- * NumPy that C code offers without its headers is `__array_interface__`, a descriptor written in C. */
+ * In: an object. Out: an ARRAY constant with a copy of the elements, in the order of C, or of
+ * Fortran where they lie so. The copy is what makes a kernel: it is hashed with the code, so two
+ * programs with equal tables share a compilation, and a table with other values is another one.
+ * Only numpy.ndarray itself, of types that kernels have, up to a size; everything else stays on the
+ * host. The interface of NumPy that C code offers without its headers is `__array_interface__`, a
+ * descriptor written in C. */
 #include "frontend/resolve_py.h"
 
 #include <stdlib.h>

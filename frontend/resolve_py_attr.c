@@ -1,12 +1,13 @@
 /* resolve_py_attr: attributes of constant objects, as Python would find them but without running
  * Python code.
  *
- * The order is Python's own: a data descriptor of the type, the instance's dict, the rest of the type;
- * for a class its own bases first. Dicts of classes are reached through the descriptors of `type`, so
- * that no metaclass is asked. What would run code of the program's, a property, __getattribute__,
- * __getattr__, is an error; the __getattr__ of modules is allowed because lazy packages have it.
- * Members of enums, fields of namedtuples, slots and attributes that C code computes (array.shape) are
- * found. Every link leaves a guard, but those of gpu, math and numpy, which do not change. */
+ * The order is Python's own: a data descriptor of the type, the instance's dict, the rest of the
+ * type; for a class its own bases first. Dicts of classes are reached through the descriptors of
+ * `type`, so that no metaclass is asked. What would run code of the program's, a property,
+ * __getattribute__, __getattr__, is an error; the __getattr__ of modules is allowed because lazy
+ * packages have it. Members of enums, fields of namedtuples, slots and attributes that C code
+ * computes (array.shape) are found. Every link leaves a guard, but those of gpu, math and numpy,
+ * which do not change. */
 #include "frontend/resolve_py.h"
 
 #include <string.h>
@@ -303,7 +304,8 @@ attr_of_instance(struct attr *a)
     return py_type_lookup(interp, type, interp->s_getattr) ? attr_dynamic(a) : attr_missing(a);
 }
 
-/* NumPy's number types, dtypes, numbers and None (newaxis) are constants like those of any module. */
+/* NumPy's number types, dtypes, numbers and None (newaxis) are constants like those of any
+ * module. */
 static bool
 attr_is_constant(struct fe_reader *reader, ir_const value)
 {

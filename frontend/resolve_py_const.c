@@ -1,12 +1,12 @@
 /* resolve_py_const: Python objects to constants of a module.
  *
- * Numbers follow numbers.md, "From outside": NumPy's integers are plain ints (uint64 stays typed), its
- * float64 is a plain float, its narrower ones are typed. Enum members are their values. Types that kernels
- * call as casts become DTYPE, modules and objects of the kernel namespace become its paths, functions
- * FUNC. A builtin function is known by being the very object that its module holds under its name, so
- * neither a shadowed nor a renamed builtin deceives. Everything else is HOST: an error only where a
- * kernel uses it. Nothing here calls Python code of the program's: dunder attributes are looked up in
- * dicts of types and fetched only through descriptors that are C. */
+ * Numbers follow numbers.md, "From outside": NumPy's integers are plain ints (uint64 stays typed),
+ * its float64 is a plain float, its narrower ones are typed. Enum members are their values. Types
+ * that kernels call as casts become DTYPE, modules and objects of the kernel namespace become its
+ * paths, functions FUNC. A builtin function is known by being the very object that its module holds
+ * under its name, so neither a shadowed nor a renamed builtin deceives. Everything else is HOST: an
+ * error only where a kernel uses it. Nothing here calls Python code of the program's: dunder
+ * attributes are looked up in dicts of types and fetched only through descriptors that are C. */
 #include "frontend/resolve_py.h"
 
 #include <string.h>

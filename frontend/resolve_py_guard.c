@@ -1,10 +1,11 @@
 /* resolve_py_guard: what a reading relied on outside the code, and whether it still holds.
  *
- * A launch checks the guards, so each is one lookup and one comparison of addresses. Where the address
- * differs, numbers, strings and tuples that are equal by type and bits pass and take the old one's
- * place (a loop that sets a global to the same float again must not compile again). Guards of dicts
- * come first by their number: globals of modules and of instances. Each is kept once however often
- * the code names it. The module gets a copy of each without references, for printing. */
+ * A launch checks the guards, so each is one lookup and one comparison of addresses. Where the
+ * address differs, numbers, strings and tuples that are equal by type and bits pass and take the
+ * old one's place (a loop that sets a global to the same float again must not compile again).
+ * Guards of dicts come first by their number: globals of modules and of instances. Each is kept
+ * once however often the code names it. The module gets a copy of each without references, for
+ * printing. */
 #include "frontend/resolve_py.h"
 
 #include <string.h>

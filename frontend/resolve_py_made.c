@@ -1,10 +1,11 @@
-/* resolve_py_made: constants that other constants are made into: methods, partial calls, and the classes of
- * NamedTuples.
+/* resolve_py_made: constants that other constants are made into: methods, partial calls, and the
+ * classes of NamedTuples.
  *
- * A method of an object and a functools.partial are PARTIAL: what is called, and the arguments that come
- * first. Methods and partials cannot be changed, but for the dict of a partial's keywords, whose entries
- * and their number are guarded. A class is known by its object; its defaults are those of the __new__ that
- * collections.namedtuple made, guarded like any function's. Nothing here runs code of the program's. */
+ * A method of an object and a functools.partial are PARTIAL: what is called, and the arguments that
+ * come first. Methods and partials cannot be changed, but for the dict of a partial's keywords,
+ * whose entries and their number are guarded. A class is known by its object; its defaults are
+ * those of the __new__ that collections.namedtuple made, guarded like any function's. Nothing here
+ * runs code of the program's. */
 #include "frontend/resolve_py.h"
 
 #include <string.h>
@@ -197,8 +198,8 @@ py_class(struct fe_reader *reader, PyObject *object, int depth, ir_const *out)
     return true;
 }
 
-/* Whether calling the class does no more than to fill the fields: collections.namedtuple or NamedTuple
- * made it or a base of it, and no class between has a constructor of its own. */
+/* Whether calling the class does no more than to fill the fields: collections.namedtuple or
+ * NamedTuple made it or a base of it, and no class between has a constructor of its own. */
 bool
 py_class_is_plain(struct fe_interp *interp, PyObject *object)
 {

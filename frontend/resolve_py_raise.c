@@ -1,9 +1,9 @@
-/* resolve_py_raise: exception classes to constants, and back when a kernel has raised one; numbers of
- * the program's classes.
+/* resolve_py_raise: exception classes to constants, and back when a kernel has raised one; numbers
+ * of the program's classes.
  *
- * A builtin class is known by its name. A class of the program's, an exception or a NamedTuple, gets a
- * number that is never given again, and is found by it through a weak reference: an artifact may
- * outlive the kernel and the class, so it must not point to either, and names are not unique.
+ * A builtin class is known by its name. A class of the program's, an exception or a NamedTuple,
+ * gets a number that is never given again, and is found by it through a weak reference: an artifact
+ * may outlive the kernel and the class, so it must not point to either, and names are not unique.
  * Readings keep the classes that their kernels use alive. */
 #include "frontend/resolve_py.h"
 

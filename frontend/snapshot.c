@@ -1,9 +1,9 @@
 /* snapshot: a code object through the CPython API to struct fe_code, and what is asked of an
  * interpreter once.
  *
- * Only attributes that the limited API gives are read (co_code, co_consts, co_linetable, ...), never
- * the fields of the struct, so one binary serves every version; co_code read this way never holds
- * specialised opcodes. Opcode numbers come from opcode.opmap. A code object may be hand-made
+ * Only attributes that the limited API gives are read (co_code, co_consts, co_linetable, ...),
+ * never the fields of the struct, so one binary serves every version; co_code read this way never
+ * holds specialised opcodes. Opcode numbers come from opcode.opmap. A code object may be hand-made
  * (code.replace): types are checked, sizes limited, the rest is the decoder's. The index space of
  * variables is rebuilt from co_varnames, co_cellvars and co_freevars: a cell that is a variable too
  * has one place. Constants are interned into the module; nested code objects keep their name, by

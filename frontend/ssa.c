@@ -3,15 +3,15 @@
  *
  * A read walks up single predecessors to a value; at a block with several it makes a phi. A block
  * whose edges are not all there keeps the phi until the last edge comes (that is its sealing); a
- * finished block's phi is put on a list, and the outermost read fills the phis of the list, which may
- * add more. A phi whose operands are one value (or itself) stands for that value; replacements are
- * kept beside the code and carried out once, at the end, where also phis without a use vanish: an
- * unused phi of types that cannot meet must not become an error.
+ * finished block's phi is put on a list, and the outermost read fills the phis of the list, which
+ * may add more. A phi whose operands are one value (or itself) stands for that value; replacements
+ * are kept beside the code and carried out once, at the end, where also phis without a use vanish:
+ * an unused phi of types that cannot meet must not become an error.
  *
  *     i0 = const 0            loop: i1 = phi i0, i2        x = phi a, a   becomes   a
  *
- * Dominance frontiers lost: they need a finished graph, and the builder wants values (which function
- * is called?) while it reads the code. */
+ * Dominance frontiers lost: they need a finished graph, and the builder wants values (which
+ * function is called?) while it reads the code. */
 #include "frontend/ssa.h"
 
 #include <assert.h>

@@ -1,13 +1,14 @@
 /* thread: jumps that lead to a second test of the value that they have just tested.
  *
- * In: decoded instructions. Out: the same, where a jump out of `x and y` or `x or y` that arrives at
- * another test of x goes where that test sends it. Needs nothing, keeps everything but targets.
+ * In: decoded instructions. Out: the same, where a jump out of `x and y` or `x or y` that arrives
+ * at another test of x goes where that test sends it. Needs nothing, keeps everything but targets.
  *
  *     (x and y) or z            copy 1; if_false L1; pop; y; L1: copy 1; if_true L2; pop; z; L2:
  *
- * A false x goes to L1, is tested again and dropped: the jump can go behind the second test. CPython
- * 3.11, 3.14 and 3.15 do so themselves, 3.12 and 3.13 do not. A value that arrives at L1 takes part in
- * the type of the whole, so without this the type of an expression would depend on the version. */
+ * A false x goes to L1, is tested again and dropped: the jump can go behind the second test.
+ * CPython 3.11, 3.14 and 3.15 do so themselves, 3.12 and 3.13 do not. A value that arrives at L1
+ * takes part in the type of the whole, so without this the type of an expression would depend on
+ * the version. */
 #include "frontend/code.h"
 
 /* Compilers of Python need two or three; hand-made code shall not make this quadratic. */
@@ -19,7 +20,8 @@ thread_is_test(const struct fe_insn *insn)
     return insn->op == FE_OP_IF_TRUE || insn->op == FE_OP_IF_FALSE;
 }
 
-/* Whether a test of the top of the stack that keeps it begins at `i`; `branch_out` is its branch. */
+/* Whether a test of the top of the stack that keeps it begins at `i`; `branch_out` is its
+ * branch. */
 static bool
 thread_begins_test(const struct fe_insns *insns, uint32_t i, uint32_t *branch_out)
 {

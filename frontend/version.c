@@ -1,7 +1,7 @@
-/* version: which row of pyver.def serves which opcode number of one CPython version, and the texts of
- * pyop.def. A version is filled from the outside, name by name, from `opcode.opmap` of the running
- * interpreter or from a fixture's head, so the numbers of opcodes are nowhere in the source. A name
- * without a row stays known by name, for the message of whoever meets it. */
+/* version: which row of pyver.def serves which opcode number of one CPython version, and the texts
+ * of pyop.def. A version is filled from the outside, name by name, from `opcode.opmap` of the
+ * running interpreter or from a fixture's head, so the numbers of opcodes are nowhere in the
+ * source. A name without a row stays known by name, for the message of whoever meets it. */
 #include "frontend/version.h"
 
 #include <stdio.h>

@@ -1,11 +1,12 @@
 /* effects: what functions may do beside computing (may_raise, may_wait, convergent, may_print
  * of ir_func).
  *
- * Takes a CORE module. A function may raise if it has an instruction that does (RAISE, POLL) or calls
- * one that may, and so for waiting for other threads, being convergent, and printing. The calls are
- * collected once and gone over until nothing changes, starting from "none may", so recursion needs
- * nothing more. A CALLF's own flags are the assumption about callees before this analysis and not
- * looked at. Recomputed after every pass that adds or removes such instructions. */
+ * Takes a CORE module. A function may raise if it has an instruction that does (RAISE, POLL) or
+ * calls one that may, and so for waiting for other threads, being convergent, and printing. The
+ * calls are collected once and gone over until nothing changes, starting from "none may", so
+ * recursion needs nothing more. A CALLF's own flags are the assumption about callees before this
+ * analysis and not looked at. Recomputed after every pass that adds or removes such
+ * instructions. */
 #include "ir/pass.h"
 
 #include <assert.h>

@@ -318,8 +318,8 @@ infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
         infer_want_unrolled(in, instance, ref);
 }
 
-/* Nothing is left to do, so a value without a type has none: phis that read one lose their constants.
- * True if one did. */
+/* Nothing is left to do, so a value without a type has none: phis that read one lose their
+ * constants. True if one did. */
 static bool
 infer_drop_undefined(struct infer *in)
 {
@@ -425,9 +425,9 @@ infer_is_earlier(struct infer_item a, struct infer_item b)
     return a.instance != b.instance ? a.instance > b.instance : a.ref < b.ref;
 }
 
-/* isinstance opens one side of a branch for good, and a loop over a tuple of different types is written
- * out for good, so they are answered when nothing else is left to do, one at a time: a type that is
- * still to rise would give another answer. True if there was one. */
+/* isinstance opens one side of a branch for good, and a loop over a tuple of different types is
+ * written out for good, so they are answered when nothing else is left to do, one at a time: a type
+ * that is still to rise would give another answer. True if there was one. */
 static bool
 infer_settle(struct infer *in)
 {

@@ -1,4 +1,5 @@
-/* What inference leaves for lowering: instances of functions with a cell per value. Private to ir/. */
+/* What inference leaves for lowering: instances of functions with a cell per value. Private to
+ * ir/. */
 #ifndef IR_INFER_H
 #define IR_INFER_H
 
@@ -92,7 +93,8 @@ struct ir_typed {
     SP_VEC(struct ir_shared) shared;
 };
 
-/* What an index does to an array (index_plan.c). WHOLE is `:`, RUN a slice with step 1, SLICE any other. */
+/* What an index does to an array (index_plan.c). WHOLE is `:`, RUN a slice with step 1, SLICE any
+ * other. */
 enum ir_index_kind { IR_INDEX_ONE, IR_INDEX_RUN, IR_INDEX_SLICE, IR_INDEX_WHOLE, IR_INDEX_NEW };
 struct ir_index_item {
     uint8_t kind; /* enum ir_index_kind */
@@ -211,7 +213,8 @@ ir_is_unsigned(ir_type t)
 ir_type ir_bin_type(enum ir_binop op, ir_type a, ir_type b, bool negative_constant,
                     enum ir_lowering *lowering_out);
 ir_type ir_un_type(enum ir_unop op, ir_type a, enum ir_lowering *lowering_out);
-/* The type both sides of a comparison convert to; IR_T_MIXED: uint64 with a signed one, compare exactly. */
+/* The type both sides of a comparison convert to; IR_T_MIXED: uint64 with a signed one, compare
+ * exactly. */
 ir_type ir_cmp_type(ir_type a, ir_type b);
 /* The float type of a math function's arguments: the widest typed float, or float. */
 ir_type ir_func_type(enum ir_numfunc op, ir_type a);
@@ -224,7 +227,8 @@ ir_type ir_iter_next(struct ir_module *module, ir_type iter);
 /* Which of a tuple's n elements a constant slice takes; false: its bounds are no integers. */
 bool ir_slice_of(const struct ir_module *module, ir_const slice, uint32_t n, int64_t *start_out,
                  int64_t *step_out, uint32_t *count_out);
-/* The type where variables of these types meet (numbers.md, Joins); also tuples, arrays, objects. */
+/* The type where variables of these types meet (numbers.md, Joins); also tuples, arrays,
+ * objects. */
 ir_type ir_type_join(struct ir_module *module, ir_type a, ir_type b);
 /* The place of a field in a NamedTuple; -1: the type is none or has no such field. */
 int ir_type_field(const struct ir_module *module, ir_type type, const char *name);

@@ -1,9 +1,9 @@
 /* infer_atomic: typing of gpu.atomic: what array, index and operands must be.
  *
- * In: the cells of a call of rule ATOMIC (array, index, value) or CAS (array, index, old, value; array,
- * old, value). Out: the type of an element that is read. atomic.def says which operations elements of
- * a class have; operands are numbers that a store would take, but for floats that would lose their
- * fraction in an integer. */
+ * In: the cells of a call of rule ATOMIC (array, index, value) or CAS (array, index, old, value;
+ * array, old, value). Out: the type of an element that is read. atomic.def says which operations
+ * elements of a class have; operands are numbers that a store would take, but for floats that would
+ * lose their fraction in an integer. */
 #include "ir/infer_t.h"
 
 static bool

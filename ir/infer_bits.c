@@ -1,8 +1,8 @@
 /* infer_bits: typing of functions of bits, gpu.popc and its like.
  *
- * Their answers depend on the width of their argument, which Python's integers do not have: they take
- * typed integers, and a plain int is an error that asks for a cast. Of two numbers that belong together
- * one may be plain and takes the other's type, as everywhere. */
+ * Their answers depend on the width of their argument, which Python's integers do not have: they
+ * take typed integers, and a plain int is an error that asks for a cast. Of two numbers that belong
+ * together one may be plain and takes the other's type, as everywhere. */
 #include "ir/infer_t.h"
 
 #define BITS_CAST "the width counts here: write gpu.uint32(...) or gpu.uint64(...)"

@@ -1,9 +1,9 @@
 /* infer_builtin: typing of Python's builtins that are more than one operation, and of isinstance.
  *
- * min, max and sum go over tuples, ranges and arrays of rank 1 as the loops that Python's own would be:
- * sum adds from its start value on, by the rules of `+`. range, enumerate, zip and reversed give
- * values that only loops and a few builtins take. isinstance is decided by the type: bool is an int,
- * float64 a float, as in Python; typed integers are NumPy's, not int. */
+ * min, max and sum go over tuples, ranges and arrays of rank 1 as the loops that Python's own would
+ * be: sum adds from its start value on, by the rules of `+`. range, enumerate, zip and reversed
+ * give values that only loops and a few builtins take. isinstance is decided by the type: bool is
+ * an int, float64 a float, as in Python; typed integers are NumPy's, not int. */
 #include "ir/infer_t.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ builtin_kind(const struct intrin_call *call, uint32_t i)
     return (enum ir_kind)ir_type_info(call->in->module, call->args[i].type)->kind;
 }
 
-/* What an iterable argument gives, if it can be gone over without an iterator; IR_T_NONE: it cannot.
- * For a tuple of several types, what they are joined. */
+/* What an iterable argument gives, if it can be gone over without an iterator; IR_T_NONE: it
+ * cannot. For a tuple of several types, what they are joined. */
 static ir_type
 builtin_element(struct intrin_call *call, uint32_t i)
 {

@@ -1,8 +1,8 @@
 /* infer_call: calls of functions, casts and intrinsics.
  *
- * A call of a function read from bytecode binds arguments to parameters, finds or makes the instance
- * for these argument cells, and takes the callee's result so far. When arguments rise, the call moves
- * on to another instance; instances that no call reaches in the end are not live. */
+ * A call of a function read from bytecode binds arguments to parameters, finds or makes the
+ * instance for these argument cells, and takes the callee's result so far. When arguments rise, the
+ * call moves on to another instance; instances that no call reaches in the end are not live. */
 #include "ir/infer_t.h"
 
 #include <stdio.h>
@@ -240,7 +240,8 @@ call_signature(struct infer *in, const struct ir_func *callee, const struct ir_c
     return copy;
 }
 
-/* The arguments of a call; false: their number is not known, or *out_ok says that it never will be. */
+/* The arguments of a call; false: their number is not known, or *out_ok says that it never will
+ * be. */
 static bool
 call_arguments(struct infer *in, struct ir_instance *instance, ir_ref ref,
                struct ir_actuals *actuals, bool *ok_out)

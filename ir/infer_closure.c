@@ -1,22 +1,22 @@
 /* infer_closure: functions made in a kernel, and the variables that they share with their makers.
  *
  * A CLOSURE's type is its function with the types, and the values where they are known, of what it
- * brought along: defaults that were computed at its definition, and its free variables. Instances are
- * made for it like for any arguments, so a closure costs nothing that the same code written in place
- * would not. READ brings free variables by value where no assignment can follow the definition; the
- * others are CELLs.
+ * brought along: defaults that were computed at its definition, and its free variables. Instances
+ * are made for it like for any arguments, so a closure costs nothing that the same code written in
+ * place would not. READ brings free variables by value where no assignment can follow the
+ * definition; the others are CELLs.
  *
- * A CELL's type is its identity, the instruction and the instance that make it. What it holds is the
- * meeting of everything that is assigned to it anywhere (no order of assignments is looked at), and
- * whoever reads it is visited again when that rises:
+ * A CELL's type is its identity, the instruction and the instance that make it. What it holds is
+ * the meeting of everything that is assigned to it anywhere (no order of assignments is looked at),
+ * and whoever reads it is visited again when that rises:
  *
  *     %3 = cell "n"                  %3: variable 0, content int
  *     cellset "n" %3, %2             %2: int = 0
  *     %4 = closure @1 %3             %4: function bump(variable 0)
  *
- * A cell whose content is a constant, or has no run-time part, is no memory: so is that of a function
- * that calls itself. One in memory ends with the call that made it (lower_closure.c), hence it must not
- * leave by a return or by a variable of another function. */
+ * A cell whose content is a constant, or has no run-time part, is no memory: so is that of a
+ * function that calls itself. One in memory ends with the call that made it (lower_closure.c),
+ * hence it must not leave by a return or by a variable of another function. */
 #include "ir/infer_t.h"
 
 bool

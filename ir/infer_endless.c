@@ -4,9 +4,9 @@
  *         return f(n - 1) + 1        no way to `return` without another f
  *
  * An instance can end if a path leads from its entry to a `ret` or a `raise` on which every call is
- * of an instance that can. Least fixed point over all live instances: at first none can. What cannot,
- * although its control flow has one, recurses without end. A result without a type tells it only
- * if the result depends on itself; a loop without an end is a program like any other. */
+ * of an instance that can. Least fixed point over all live instances: at first none can. What
+ * cannot, although its control flow has one, recurses without end. A result without a type tells it
+ * only if the result depends on itself; a loop without an end is a program like any other. */
 #include "ir/infer_t.h"
 
 /* The first call in the block of an instance that cannot return, or 0. */
@@ -22,7 +22,8 @@ endless_call(const struct ir_instance *instance, uint32_t block, const bool *ret
     return 0;
 }
 
-/* Whether an end is reached; `returns` NULL: calls end. `*call_out`: the first that stood in the way. */
+/* Whether an end is reached; `returns` NULL: calls end. `*call_out`: the first that stood in the
+ * way. */
 static bool
 endless_reaches(struct infer *in, const struct ir_instance *instance, const bool *returns,
                 ir_ref *call_out)

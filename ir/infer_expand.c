@@ -1,22 +1,22 @@
 /* infer_expand: calls whose arguments the instruction does not show one by one.
  *
  * Functions of the module take a tuple of arguments as it is (infer_call.c). Builtins, casts and
- * exceptions know their arguments by place, so a call of one with *t is rewritten, once the length of t is
- * known, in a copy of the function that belongs to the instance:
+ * exceptions know their arguments by place, so a call of one with *t is rewritten, once the length
+ * of t is known, in a copy of the function that belongs to the instance:
  *
  *     %4 = call_ex %max, %t      ->    %7 = elem 0 %t
  *                                      %8 = elem 1 %t
  *                                      %4 = call %max, %7, %8
  *
- * PARTIAL calls are written out likewise: methods of constant objects, functools.partial objects, and
- * methods of NamedTuples, whose self is a value of the kernel:
+ * PARTIAL calls are written out likewise: methods of constant objects, functools.partial objects,
+ * and methods of NamedTuples, whose self is a value of the kernel:
  *
  *     %4 = call %p, %x  (p: partial (@1, 2.0) with k = 3)  ->  %4 = call ("k",) @1, 2.0, %x, 3
  *     %5 = attr "dot" %v;  %6 = call %5, %w                ->  %6 = call @2, %v, %w
  *
- * All calls of an instance that wait are rewritten at once, and the instance begins anew; values keep
- * their numbers. Lost: arguments as a list beside the operands, which every rule of every builtin, and
- * lowering again, would have had to read. */
+ * All calls of an instance that wait are rewritten at once, and the instance begins anew; values
+ * keep their numbers. Lost: arguments as a list beside the operands, which every rule of every
+ * builtin, and lowering again, would have had to read. */
 #include "ir/infer_t.h"
 
 #include <string.h>

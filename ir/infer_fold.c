@@ -1,8 +1,9 @@
-/* infer_fold: arithmetic on constants while types are inferred, so that branches on them are decided.
+/* infer_fold: arithmetic on constants while types are inferred, so that branches on them are
+ * decided.
  *
- * Only weak numbers (bool, int, float) fold, by the same rules as at run time: ints wrap at 64 bits,
- * division by zero gives 0 or IEEE's result. Typed numbers and functions are left to the optimiser,
- * which folds machine operations exactly. */
+ * Only weak numbers (bool, int, float) fold, by the same rules as at run time: ints wrap at 64
+ * bits, division by zero gives 0 or IEEE's result. Typed numbers and functions are left to the
+ * optimiser, which folds machine operations exactly. */
 #include "ir/infer_t.h"
 
 #include <math.h>

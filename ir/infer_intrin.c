@@ -1,7 +1,7 @@
 /* infer_intrin: typing of calls to the kernel namespace, one small function per rule of intrin.def.
  *
- * The table gives the number of arguments; a rule gives the result for their types. Keyword arguments
- * exist only where the function in Python has them. */
+ * The table gives the number of arguments; a rule gives the result for their types. Keyword
+ * arguments exist only where the function in Python has them. */
 #include "ir/infer_t.h"
 
 #include <assert.h>
@@ -108,7 +108,8 @@ intrin_ldexp(struct intrin_call *call, struct ir_cell *out)
     return true;
 }
 
-/* floor, ceil and trunc of constants, which sizes are made of: math.ceil(N / 32); 0: at run time. */
+/* floor, ceil and trunc of constants, which sizes are made of: math.ceil(N / 32); 0: at run
+ * time. */
 static ir_const
 intrin_fold_round(struct intrin_call *call)
 {
@@ -263,7 +264,8 @@ intrin_index(struct intrin_call *call, struct ir_cell *out)
     return true;
 }
 
-/* The block's barriers: of a predicate how many threads it is true for, whether for all, for any. */
+/* The block's barriers: of a predicate how many threads it is true for, whether for all, for
+ * any. */
 static bool
 intrin_barrier(struct intrin_call *call, struct ir_cell *out)
 {

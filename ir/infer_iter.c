@@ -1,20 +1,20 @@
 /* infer_iter: what iterators give, and which loops have rounds of different types.
  *
- * An iterator is a type (and, lowered, a state): LOOP over a range, an array's first axis or a tuple
- * of one element type; REVERSED over these; ENUMERATE and ZIP over other iterators; UNROLLED over a
- * tuple whose elements differ in type, at a position that is part of the type. So the iterator of
- * such a loop has another type in every round, which no phi can hold:
+ * An iterator is a type (and, lowered, a state): LOOP over a range, an array's first axis or a
+ * tuple of one element type; REVERSED over these; ENUMERATE and ZIP over other iterators; UNROLLED
+ * over a tuple whose elements differ in type, at a position that is part of the type. So the
+ * iterator of such a loop has another type in every round, which no phi can hold:
  *
  *     for f in (sin, cos): ...     head: %i = phi (unrolled at 0), (unrolled at 1)    conflict
  *
- * When nothing else is left to do, the loop at such a phi is copied once per round (ir/unroll.c) and
- * the instance is typed again from the start: then each copy's phi has one type, `more` is a constant
- * in each, and the rounds have types and constants of their own. Waiting for that moment makes the
- * decision one about the program, not about the order of the work. gpu.unroll makes an UNROLLED
- * iterator of any tuple or constant range.
+ * When nothing else is left to do, the loop at such a phi is copied once per round (ir/unroll.c)
+ * and the instance is typed again from the start: then each copy's phi has one type, `more` is a
+ * constant in each, and the rounds have types and constants of their own. Waiting for that moment
+ * makes the decision one about the program, not about the order of the work. gpu.unroll makes an
+ * UNROLLED iterator of any tuple or constant range.
  *
- * Lost: unrolling while bytecode is read (types are not known there); one type per loop with a run-time
- * choice (functions and dtypes have none). */
+ * Lost: unrolling while bytecode is read (types are not known there); one type per loop with a
+ * run-time choice (functions and dtypes have none). */
 #include "ir/infer_t.h"
 #include "ir/unroll.h"
 

@@ -1,9 +1,9 @@
 /* infer_kernel: the cells of the kernel's own arguments.
  *
- * In: the flat list of argument types, in which a tuple is followed by its elements. Out: a cell per
- * slot of the kernel; *args is the tuple that the launch made of what it holds. Objects and classes of
- * NamedTuples are asked for at once. What the host passes is known by type only, objects excepted:
- * nothing of a launch ever comes here that a signature could not say. */
+ * In: the flat list of argument types, in which a tuple is followed by its elements. Out: a cell
+ * per slot of the kernel; *args is the tuple that the launch made of what it holds. Objects and
+ * classes of NamedTuples are asked for at once. What the host passes is known by type only, objects
+ * excepted: nothing of a launch ever comes here that a signature could not say. */
 #include "ir/infer_t.h"
 
 struct kernel {

@@ -1,9 +1,10 @@
 /* infer_memory: typing of arrays that a kernel makes: shared, local, constant.
  *
- * In: calls of rule MEMORY with the cells of their arguments. Out: an array type of the call's space,
- * contiguous, with its extents where they are constants; those of shared.array and local.array must be.
- * A shape may name parameters of the function: their values are then demanded, and the function gets an
- * instance per value. What an extent or alignment may be is checked here, so lowering can rely on it. */
+ * In: calls of rule MEMORY with the cells of their arguments. Out: an array type of the call's
+ * space, contiguous, with its extents where they are constants; those of shared.array and
+ * local.array must be. A shape may name parameters of the function: their values are then demanded,
+ * and the function gets an instance per value. What an extent or alignment may be is checked here,
+ * so lowering can rely on it. */
 #include "ir/infer_t.h"
 
 /* The cell of parameter k of the call; type NONE: it is not given. */
@@ -60,7 +61,8 @@ memory_not_constant(struct intrin_call *call)
                      "kernel[grid, block, stream, shared_bytes]");
 }
 
-/* The constant that `ref` is, also behind a cast, which makes typed numbers of run time otherwise. */
+/* The constant that `ref` is, also behind a cast, which makes typed numbers of run time
+ * otherwise. */
 static ir_const
 memory_constant(struct infer *in, const struct ir_instance *instance, ir_ref ref,
                 struct ir_cell cell)

@@ -1,8 +1,8 @@
 /* infer_numpy: typing of NumPy's functions on numbers, where math and the operators have no equal.
  *
- * NumPy 2's result types under the rules of numbers.c: integers of any kind give `float` in functions of
- * floats, the others keep the type of their argument or join those of several. An array is an error
- * that asks for an element. */
+ * NumPy 2's result types under the rules of numbers.c: integers of any kind give `float` in
+ * functions of floats, the others keep the type of their argument or join those of several. An
+ * array is an error that asks for an element. */
 #include "ir/infer_t.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* infer_ops: the typing rule of each operation of phase PY.
  *
  * In: an instruction whose operand cells may still rise. Out: its cell. A rule waits (returns true,
- * nothing set) while an operand is unknown, and fails (false) when its operands have no result; once
- * cells are final, failing sets the diagnostic. Rules only rise with their operands, which is what
- * makes the worklist end. */
+ * nothing set) while an operand is unknown, and fails (false) when its operands have no result;
+ * once cells are final, failing sets the diagnostic. Rules only rise with their operands, which is
+ * what makes the worklist end. */
 #include "ir/infer_t.h"
 
 #include <string.h>
@@ -314,7 +314,8 @@ rule_own(const struct infer *in, const struct ir_instance *instance, ir_ref ref)
     }
 }
 
-/* Tuples have their operators here whatever their class says: one that says otherwise is an error. */
+/* Tuples have their operators here whatever their class says: one that says otherwise is an
+ * error. */
 static bool
 rule_check_class(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {

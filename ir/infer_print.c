@@ -1,7 +1,8 @@
 /* infer_print: typing of print(...).
  *
  * Arguments are what exceptions are made of too (infer_raise.c): the host formats them. `sep` and
- * `end` are texts, which may contain values; `flush` is a constant, and `file` has one possible value. */
+ * `end` are texts, which may contain values; `flush` is a constant, and `file` has one possible
+ * value. */
 #include "ir/infer_t.h"
 
 static const char *

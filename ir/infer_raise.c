@@ -1,10 +1,10 @@
 /* infer_raise: texts, exceptions, and variables that may have no value.
  *
- * A text or an exception is made on the host, so in a kernel it is a RECIPE: its type says how it is
- * made (a class, or one of enum ir_recipe) and of which types, its value is what these need at run
- * time. So a message can be kept in a variable, passed to a function and returned from one like a
- * tuple, and costs nothing where it is not raised. The alternative, patterns of instructions around
- * the `throw`, would know only messages that are written in the raise statement itself. */
+ * A text or an exception is made on the host, so in a kernel it is a RECIPE: its type says how it
+ * is made (a class, or one of enum ir_recipe) and of which types, its value is what these need at
+ * run time. So a message can be kept in a variable, passed to a function and returned from one like
+ * a tuple, and costs nothing where it is not raised. The alternative, patterns of instructions
+ * around the `throw`, would know only messages that are written in the raise statement itself. */
 #include "ir/infer_t.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* infer_report: the first error of a finished inference, and the printed form of its result.
  *
  * Cells are final, so every rule is run once more over the live instances, now setting diagnostics.
- * Only a cause is reported: an instruction that fails although its operands are typed. An instruction
- * that waits for an operand reports it only if nothing else will: the operand is a variable without a
- * value, or one whose values cannot meet. Instances are visited from the kernel on, blocks in reverse
- * post-order, so the first error is the first in the program. */
+ * Only a cause is reported: an instruction that fails although its operands are typed. An
+ * instruction that waits for an operand reports it only if nothing else will: the operand is a
+ * variable without a value, or one whose values cannot meet. Instances are visited from the kernel
+ * on, blocks in reverse post-order, so the first error is the first in the program. */
 #include "ir/infer_t.h"
 
 #include <string.h>

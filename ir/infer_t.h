@@ -64,8 +64,8 @@ infer_known(ir_type type)
 {
     return type != IR_T_NONE && type != IR_T_MIXED && type != IR_T_CONFLICT;
 }
-/* What a reader goes on with: of a MIXED cell, which a float may still resolve, the type that it had
- * before, so that what its readers do with other operands can bring that float. */
+/* What a reader goes on with: of a MIXED cell, which a float may still resolve, the type that it
+ * had before, so that what its readers do with other operands can bring that float. */
 static inline struct ir_cell
 infer_seen(struct ir_cell cell)
 {
@@ -88,10 +88,11 @@ void infer_queue(struct infer *in, struct ir_instance *instance, ir_ref ref);
 /* Lifts `cell` to include `with`; true if it rose. */
 bool infer_rise(struct infer *in, struct ir_cell *cell, struct ir_cell with);
 
-/* Wants the value of the parameter behind `ref`: its instance is made again with the value in its key.
- * True if `ref` is such a parameter. */
+/* Wants the value of the parameter behind `ref`: its instance is made again with the value in its
+ * key. True if `ref` is such a parameter. */
 bool infer_demand(struct infer *in, struct ir_instance *instance, ir_ref ref);
-/* Looks the answer up or puts the question; false: not answered yet. A failed answer is constant 0. */
+/* Looks the answer up or puts the question; false: not answered yet. A failed answer is constant
+ * 0. */
 bool infer_ask(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_const object,
                const char *name, const struct ir_question **answer_out);
 struct ir_instance *infer_instance(struct infer *in, const struct ir_func *func,
@@ -100,7 +101,8 @@ struct ir_instance *infer_instance(struct infer *in, const struct ir_func *func,
 /* Takes everything about an instance back whose function has been replaced. */
 void infer_restart(struct infer *in, struct ir_instance *instance);
 
-/* Rules: false if the operation has no type; true with *out left alone while an operand is unknown. */
+/* Rules: false if the operation has no type; true with *out left alone while an operand is
+ * unknown. */
 bool infer_rule(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
 /* As infer_rule, for the operation that the instruction or the function called stands for. */
 bool infer_rule_operation(struct infer *in, struct ir_instance *instance, ir_ref ref,
@@ -114,8 +116,8 @@ bool infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
                      struct ir_cell *out);
 /* Puts `n` questions; without an oracle each fails. */
 void infer_put(struct infer *in, struct ir_question *questions, uint32_t n);
-/* infer_expand.c: a call whose arguments the operands do not show one by one, *t of a builtin or what
- * a partial call brings along, is written out. As a rule: false is an error. */
+/* infer_expand.c: a call whose arguments the operands do not show one by one, *t of a builtin or
+ * what a partial call brings along, is written out. As a rule: false is an error. */
 bool infer_rule_expand(struct infer *in, struct ir_instance *instance, ir_ref ref);
 /* Writes out what was asked for; true if there was something. */
 bool infer_expand_all(struct infer *in);
@@ -226,8 +228,8 @@ bool infer_rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, s
 bool infer_rule_in(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_cell *out);
 bool infer_fail_operands(struct infer *in, struct ir_instance *instance, ir_ref ref, const char *op,
                          ir_type a, ir_type b);
-/* The type of the operator `ref` on numbers of these types, IR_T_NONE where it is not defined; false:
- * their signs do not meet. */
+/* The type of the operator `ref` on numbers of these types, IR_T_NONE where it is not defined;
+ * false: their signs do not meet. */
 bool infer_bin_type(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type a,
                     ir_type b, ir_type *type_out);
 
@@ -259,8 +261,8 @@ struct ir_cell infer_part(struct infer *in, const struct ir_instance *instance, 
 ir_type infer_iter(struct infer *in, struct ir_cell over, bool reversed, bool unrolled);
 ir_type infer_iter_zip(struct infer *in, uint32_t n, const ir_type *iters);
 ir_type infer_iter_enumerate(struct infer *in, ir_type iter, ir_const start);
-/* Whether elements of this type are of different types for now: the loop is written out only if that is
- * still so when nothing else is left to do. The iterator has no type until then. */
+/* Whether elements of this type are of different types for now: the loop is written out only if
+ * that is still so when nothing else is left to do. The iterator has no type until then. */
 bool infer_iter_waits(struct infer *in, const struct ir_instance *instance, ir_ref ref,
                       ir_type over);
 struct ir_cell infer_iter_value(struct infer *in, ir_type iter);
@@ -291,7 +293,8 @@ ir_const infer_fold_cast(struct ir_module *module, ir_const a, ir_type to);
 /* -1 if the constant's truth is not known. */
 int infer_truth(const struct ir_module *module, struct ir_cell cell);
 
-/* Where a keyword argument stands among all of them, or UINT32_MAX; how many come before keywords. */
+/* Where a keyword argument stands among all of them, or UINT32_MAX; how many come before
+ * keywords. */
 uint32_t infer_call_keyword(const struct intrin_call *call, const char *name);
 uint32_t infer_call_n_positional(const struct intrin_call *call);
 /* Arguments must all be numbers, or integers. */

@@ -1,16 +1,17 @@
 /* infer_view: typing of slices, of indexed arrays, and of assignment to elements and views.
  *
- * In: SLICE, ITEM and SETITEM whose container is an array, and operators that work in place. What an
- * index does is index_plan.c's to say; this file turns its faults into messages. A slice with three
- * constants is a constant itself, so `a[1:-1]` is the same on every Python version, whether it came
- * as one constant or as three. */
+ * In: SLICE, ITEM and SETITEM whose container is an array, and operators that work in place. What
+ * an index does is index_plan.c's to say; this file turns its faults into messages. A slice with
+ * three constants is a constant itself, so `a[1:-1]` is the same on every Python version, whether
+ * it came as one constant or as three. */
 #include "ir/infer_t.h"
 
 #include <string.h>
 
 /* ---- Slices ---- */
 
-/* The type of a slice of these three; IR_T_NONE: they are no bounds. `bad_out`: the first that is none. */
+/* The type of a slice of these three; IR_T_NONE: they are no bounds. `bad_out`: the first that is
+ * none. */
 static ir_type
 view_slice_type(struct infer *in, const struct ir_cell *cells, uint32_t *bad_out)
 {

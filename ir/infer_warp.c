@@ -1,8 +1,8 @@
 /* infer_warp: typing of warp operations and clocks.
  *
- * A warp operation takes a mask of the lanes that meet, an integer of which 32 bits count, and what its
- * family adds: shuffles a number or a tuple of numbers and a lane, votes a truth value, matches and
- * reductions a number. Values keep their type on their way between lanes. */
+ * A warp operation takes a mask of the lanes that meet, an integer of which 32 bits count, and what
+ * its family adds: shuffles a number or a tuple of numbers and a lane, votes a truth value, matches
+ * and reductions a number. Values keep their type on their way between lanes. */
 #include "ir/infer_t.h"
 
 #define WARP_MASK                                                                                  \

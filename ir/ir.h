@@ -1,5 +1,6 @@
-/* The SSA IR: modules, functions, instructions, types, constants. Phase PY holds what bytecode says,
- * phase CORE what a machine does; both share these structures, the printer, parser and verifier.
+/* The SSA IR: modules, functions, instructions, types, constants. Phase PY holds what bytecode
+ * says, phase CORE what a machine does; both share these structures, the printer, parser and
+ * verifier.
  *
  * Values are numbers: an ir_ref is the index of the instruction that makes it. A function's first
  * block is its entry and has no predecessors. Phi operands stand in the order of their block's
@@ -230,7 +231,8 @@ enum ir_iter {
 enum ir_layout { IR_LAYOUT_C, IR_LAYOUT_F, IR_LAYOUT_ANY };
 enum ir_space { IR_SPACE_GLOBAL, IR_SPACE_SHARED, IR_SPACE_LOCAL, IR_SPACE_CONST };
 #define IR_MAX_RANK 8
-/* Types may share elements, so a few lines can nest what no machine holds: inference refuses more. */
+/* Types may share elements, so a few lines can nest what no machine holds: inference refuses
+ * more. */
 #define IR_MAX_LEAVES 8192u
 #define IR_MAX_RESULT_LEAVES 256u /* of functions: LLVM takes cubic time over results */
 
@@ -459,15 +461,15 @@ ir_const ir_const_limit(struct ir_module *module, const char *path);
 /* What a path of the kernel namespace stands for: "gpu.threadIdx.x", "math.pi", "gpu.float32",
  * "builtins.abs", "numpy.float32". False and untouched if nothing. */
 bool ir_path_const(struct ir_module *module, const char *path, ir_const *const_out);
-/* Whether a constant is one of the indices or sizes that have x, y and z, as gpu.threadIdx; `axes_out`
- * may be NULL. */
+/* Whether a constant is one of the indices or sizes that have x, y and z, as gpu.threadIdx;
+ * `axes_out` may be NULL. */
 bool ir_has_axes(const struct ir_module *module, ir_const c, enum ir_intrin axes_out[3]);
 /* The namespace "numpy.finfo.float32" of a type's limits; 0 if the type has none of the kind. */
 ir_const ir_const_limits(struct ir_module *module, bool of_floats, ir_type scalar);
 /* The number type, not weak, that a DTYPE or a text names; IR_T_NONE if it names none. */
 ir_type ir_dtype_of(const struct ir_module *module, ir_const c);
-/* Whether both objects name one number type, as `a.dtype == np.float32`, `== "float32"` or `== float`
- * ask. */
+/* Whether both objects name one number type, as `a.dtype == np.float32`, `== "float32"` or `==
+ * float` ask. */
 bool ir_same_dtype(const struct ir_module *module, ir_type a, ir_type b);
 /* Bytes of an ARRAY. */
 size_t ir_const_array_size(const struct ir_module *module, const struct ir_const_info *array);
@@ -527,8 +529,9 @@ SP_MUST_CHECK bool ir_verify(const struct ir_module *module, struct sp_diag *dia
 
 /* ---- From PY to CORE ---- */
 
-/* One kernel argument as the caller gives it. A TUPLE is followed by its elements, which may be tuples
- * again: lists of arguments are flat, and whatever an argument's number says is its place in there. */
+/* One kernel argument as the caller gives it. A TUPLE is followed by its elements, which may be
+ * tuples again: lists of arguments are flat, and whatever an argument's number says is its place in
+ * there. */
 enum ir_arg_kind { IR_ARG_SCALAR, IR_ARG_ARRAY, IR_ARG_OBJECT, IR_ARG_TUPLE };
 struct ir_argtype {
     uint8_t kind;  /* enum ir_arg_kind */
@@ -569,8 +572,8 @@ struct ir_question {
     ir_const answer; /* out; 0 if diag was set */
     struct sp_diag diag;
 };
-/* Answers by interning constants (and reading further functions) into `module`, a fork. May be NULL:
- * then every question is an error. */
+/* Answers by interning constants (and reading further functions) into `module`, a fork. May be
+ * NULL: then every question is an error. */
 struct ir_oracle {
     void *context;
     void (*answer)(void *context, struct ir_module *module, struct ir_question *questions,
@@ -604,19 +607,22 @@ SP_MUST_CHECK bool ir_infer(struct ir_ctx *ctx, struct ir_module *module,
 /* What is defined but slow, or perhaps not meant: numbers of warnings.def that have a place. */
 void ir_warn(struct ir_ctx *ctx, const struct ir_typed *typed);
 void ir_typed_print(const struct ir_typed *typed, struct sp_str *out);
-/* Makes the CORE module; function 0 is the kernel, its parameters are machine values in the order of
- * struct sp_param: per array data, extents, (layout ANY) strides. Written arguments are reported as bits. */
+/* Makes the CORE module; function 0 is the kernel, its parameters are machine values in the order
+ * of struct sp_param: per array data, extents, (layout ANY) strides. Written arguments are reported
+ * as bits. */
 SP_MUST_CHECK bool ir_lower(struct ir_ctx *ctx, const struct ir_typed *typed,
                             struct ir_module **core_out, uint64_t *written_out);
 
 /* Passes over CORE; each returns whether it changed anything. */
 bool ir_opt_inline(struct ir_module *module);   /* small or once-called functions into callers */
-/* Functions that cannot be called: whose local arrays outlive them, and (`waits`) those that wait for
- * other threads. Effects are filled before, and have to be filled anew. Fails for those that cannot be. */
+/* Functions that cannot be called: whose local arrays outlive them, and (`waits`) those that wait
+ * for other threads. Effects are filled before, and have to be filled anew. Fails for those that
+ * cannot be. */
 SP_MUST_CHECK bool ir_inline_must(struct ir_module *module, bool waits, struct sp_diag *diag);
 bool ir_opt_simplify(struct ir_module *module); /* folding, identities, trivial phis, dead branches */
 bool ir_opt_cse(struct ir_module *module);      /* common pure subexpressions over dominators */
-/* Loops that wait for memory: their loads become volatile, and they yield if the target wants it. */
+/* Loops that wait for memory: their loads become volatile, and they yield if the target wants
+ * it. */
 bool ir_opt_spin(struct ir_module *module, bool yields);
 bool ir_opt_dce(struct ir_module *module);      /* instructions, blocks and functions without use */
 void ir_fill_effects(struct ir_module *module); /* may_raise, may_wait, convergent, may_print */

@@ -1,8 +1,9 @@
 /* limits: what np.finfo and np.iinfo say about number types, and number types by name.
  *
- * The limits of a type are a namespace of the kernel namespace, "numpy.finfo.float32"; its attributes
- * are constants: floats of that type (of float64 weak ones, as NumPy's float64 is everywhere), or ints.
- * All follow from the width of the type and of its fraction, by the formulas of IEEE 754. */
+ * The limits of a type are a namespace of the kernel namespace, "numpy.finfo.float32"; its
+ * attributes are constants: floats of that type (of float64 weak ones, as NumPy's float64 is
+ * everywhere), or ints. All follow from the width of the type and of its fraction, by the formulas
+ * of IEEE 754. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -199,7 +199,8 @@ ir_ref lower_int_op(struct lower *l, enum ir_lowering how, ir_ref a, ir_ref b, i
 
 /* ---- lower_call.c, lower_closure.c: functions ---- */
 
-/* lower.c: the operands from number `first` on as the elements of the result: a tuple, or a recipe. */
+/* lower.c: the operands from number `first` on as the elements of the result: a tuple, or a
+ * recipe. */
 struct lower_value lower_elements(struct lower *l, ir_ref py, uint32_t first);
 struct lower_value lower_call(struct lower *l, ir_ref py);
 /* Whether an instance is given this at a call; what it knows by value it is not. */
@@ -218,7 +219,8 @@ void lower_cellset(struct lower *l, ir_ref py);
 
 struct lower_value lower_item(struct lower *l, ir_ref py);
 struct lower_value lower_attr(struct lower *l, ir_ref py);
-/* An index as one that does not count from the end, checked where bounds are; `name` for the error. */
+/* An index as one that does not count from the end, checked where bounds are; `name` for the
+ * error. */
 ir_ref lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_value index,
                     ir_ref length);
 /* The address of the element that `index` names; `py` is the place. */
@@ -372,7 +374,8 @@ ir_ref lower_keyword(const struct lower *l, ir_ref py, const char *name);
 struct lower_value lower_numpy(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_method(struct lower *l, ir_ref py, enum ir_intrin id);
 struct lower_value lower_number_attr(struct lower *l, ir_ref py);
-/* Operand of a CALL that is parameter number k of the intrinsic, by place or by name; 0: not given. */
+/* Operand of a CALL that is parameter number k of the intrinsic, by place or by name; 0: not
+ * given. */
 ir_ref lower_param(struct lower *l, ir_ref py, enum ir_intrin id, uint32_t k);
 /* A number rounded to so many decimals, of its own type. */
 struct lower_value lower_round_to(struct lower *l, struct lower_value x, int64_t digits,

@@ -322,8 +322,8 @@ arith_compare_scalars(struct lower *l, enum ir_cmpop op, struct lower_value a, s
     return lower_icmp(l, (enum ir_icmp)(is_unsigned ? uicmps : sicmps)[op], x, y);
 }
 
-/* Tuples: equal where all elements are; less where the first that differ are less. What comes behind
- * elements that surely differ is not looked at: it need not have an order. */
+/* Tuples: equal where all elements are; less where the first that differ are less. What comes
+ * behind elements that surely differ is not looked at: it need not have an order. */
 static ir_ref
 arith_compare_tuples(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lower_value b)
 {

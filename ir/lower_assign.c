@@ -1,8 +1,8 @@
 /* lower_assign: stores to elements and to views, and operators that change a view in place.
  *
  * In: SETITEM, and BIN with IR_INPLACE whose left operand is an array. Out: a store, or a loop per
- * axis around one. A source array is spread over the target as NumPy does: axes are matched from the
- * last one, and an axis of extent 1 repeats.
+ * axis around one. A source array is spread over the target as NumPy does: axes are matched from
+ * the last one, and an axis of extent 1 repeats.
  *
  *     v[...] = x     for each element: store
  *     v[...] = w     for each element: load, store
@@ -287,8 +287,8 @@ assign_element(struct lower *l, const struct assign *a, ir_ref target, ir_ref so
     lower_store(l, target, assign_result(l, a, old, value), a->dtype);
 }
 
-/* Both elements of a pair when the lower one is the target, else nothing, but for one that is its own
- * source. */
+/* Both elements of a pair when the lower one is the target, else nothing, but for one that is its
+ * own source. */
 static void
 assign_pair(struct lower *l, const struct assign *a, ir_ref target, ir_ref source)
 {
@@ -416,7 +416,8 @@ assign_from_array(struct lower *l, struct assign *a, enum ir_layout layout)
     l->block = done;
 }
 
-/* Stores `value`, a number or an array, in all of `target`; `bin`: what it is combined with first. */
+/* Stores `value`, a number or an array, in all of `target`; `bin`: what it is combined with
+ * first. */
 static void
 assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_value value,
            ir_ref bin)
@@ -461,7 +462,8 @@ assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_v
 
 /* ---- Instructions ---- */
 
-/* Whether two indices are surely the same: one value, one constant, or slices of the same values. */
+/* Whether two indices are surely the same: one value, one constant, or slices of the same
+ * values. */
 static bool
 assign_same_index(const struct lower *l, ir_ref a, ir_ref b, unsigned depth)
 {
@@ -480,8 +482,8 @@ assign_same_index(const struct lower *l, ir_ref a, ir_ref b, unsigned depth)
     return true;
 }
 
-/* `a[i] <op>= x` of a view is three steps: take the view, change it, store it where it was taken from.
- * The last one has nothing to do. */
+/* `a[i] <op>= x` of a view is three steps: take the view, change it, store it where it was taken
+ * from. The last one has nothing to do. */
 static bool
 assign_is_done(const struct lower *l, ir_ref py)
 {

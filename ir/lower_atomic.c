@@ -1,9 +1,9 @@
 /* lower_atomic: calls of gpu.atomic.
  *
- * In: a call with its cells. Out: the address as of a plain element (lower_index.c) and one ATOMIC or
- * CAS in the element's type; the operand is converted, and with check looked at, as by a store. What
- * becomes of it on a machine that has no such instruction is the emitter's business, so that passes
- * see one operation.
+ * In: a call with its cells. Out: the address as of a plain element (lower_index.c) and one ATOMIC
+ * or CAS in the element's type; the operand is converted, and with check looked at, as by a store.
+ * What becomes of it on a machine that has no such instruction is the emitter's business, so that
+ * passes see one operation.
  *
  *     atomic.sub(x, i, v) of float32[:]   ->  atomic f32 fadd (ptradd %x, ...), (fneg %v)
  *     atomic.max(x, i, v) of uint8[:]     ->  atomic i8 umax (ptradd %x, ...), (trunc i8 %v)

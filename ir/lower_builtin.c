@@ -1,7 +1,7 @@
 /* lower_builtin: Python's builtins that are more than one operation.
  *
- * min, max and sum of an array are loops in the order of its elements, of a tuple straight code, of a
- * range a few instructions (min, max) or a loop (sum). pow(a, b, c) squares and multiplies in 64
+ * min, max and sum of an array are loops in the order of its elements, of a tuple straight code, of
+ * a range a few instructions (min, max) or a loop (sum). pow(a, b, c) squares and multiplies in 64
  * unsigned bits: a product of factors below 2**32 is exact there, others are added up bit by bit.
  *
  *     sum(x)  ->  head:  %k = phi 0, %k2   %acc = phi 0.0, %acc2    br (icmp.slt %k, %n), body, exit

@@ -1,7 +1,8 @@
 /* lower_call: calls of functions of the module, intrinsics and casts.
  *
- * In: a CALL or CALL_EX that inference has bound to an instance. Out: a CALLF with the parts of every
- * slot of the callee that it does not know by value: parameters, the tuple of *args, free variables.
+ * In: a CALL or CALL_EX that inference has bound to an instance. Out: a CALLF with the parts of
+ * every slot of the callee that it does not know by value: parameters, the tuple of *args, free
+ * variables.
  *
  *     call f, 2, x       f(n = 2, x): n is known to this instance
  *     ->

@@ -1,16 +1,17 @@
 /* lower_closure: functions made in a kernel, and variables that functions share.
  *
- * In: CLOSURE, CELL, CELLGET, CELLSET with their types. Out: a closure is the parts of what it brought
- * along and is not known by value; a shared variable is a SLOT of its call, with 8 bytes for each part
- * of its content, or nothing where the content is known. LLVM makes registers of slots once the
- * functions that share them are inlined; until then they are addresses like any other.
+ * In: CLOSURE, CELL, CELLGET, CELLSET with their types. Out: a closure is the parts of what it
+ * brought along and is not known by value; a shared variable is a SLOT of its call, with 8 bytes
+ * for each part of its content, or nothing where the content is known. LLVM makes registers of
+ * slots once the functions that share them are inlined; until then they are addresses like any
+ * other.
  *
  *     %3 = cell "n"              %3 = slot ptr 8
  *     cellset "n" %3, %2         store align(3) %3, %2
  *     %5 = cellget "n" %3        %5 = load i64 align(3) %3
  *
- * The alternative, passing shared variables in and out of every call, lost: what a callee of a callee
- * changes would have to travel through functions that know nothing of it. */
+ * The alternative, passing shared variables in and out of every call, lost: what a callee of a
+ * callee changes would have to travel through functions that know nothing of it. */
 #include "ir/lower.h"
 
 #include <assert.h>

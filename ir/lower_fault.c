@@ -1,9 +1,9 @@
 /* lower_fault: what a running kernel raises, and the places where it does.
  *
- * In: THROW instructions, and conditions that lowering's own checks need. Out: a site per place and a
- * RAISE whose operands are the values that the message needs, as 64 bits each. The text of a site is
- * for the host: of a check a message with {i}, {u}, {f} for a signed, unsigned or float64 value, of
- * the program's own exceptions a recipe (lower_recipe.c).
+ * In: THROW instructions, and conditions that lowering's own checks need. Out: a site per place and
+ * a RAISE whose operands are the values that the message needs, as 64 bits each. The text of a site
+ * is for the host: of a check a message with {i}, {u}, {f} for a signed, unsigned or float64 value,
+ * of the program's own exceptions a recipe (lower_recipe.c).
  *
  *     raise ValueError("bad", i)  ->  site 0 RAISED "e0:10:ValueError(s3:badvint;)" 1
  *                                     raise site(0) %i

@@ -1,12 +1,12 @@
 /* lower_flow: the blocks of an instance, its branches and its phis.
  *
- * In: the live blocks and edges of an instance. Out: a CORE block per live PY block (checks and loops of
- * lowering's own split it, so that it ends in another than it began), a phi per part of each PY phi and
- * of each type that it is wanted in (lower_meet.c),
- * and the terminators. At a block's end the values for its successors' phis are converted to the
- * phis' types, then the jump is made; last the phis get their operands in the order of the edges.
- * With check=True a conversion may raise, so it stands on the edge that it belongs to; and a variable
- * that may have no value has a phi beside its parts that says whether it has one.
+ * In: the live blocks and edges of an instance. Out: a CORE block per live PY block (checks and
+ * loops of lowering's own split it, so that it ends in another than it began), a phi per part of
+ * each PY phi and of each type that it is wanted in (lower_meet.c), and the terminators. At a
+ * block's end the values for its successors' phis are converted to the phis' types, then the jump
+ * is made; last the phis get their operands in the order of the edges. With check=True a conversion
+ * may raise, so it stands on the edge that it belongs to; and a variable that may have no value has
+ * a phi beside its parts that says whether it has one.
  *
  *     b1: %7 = phi %2, %9     %2: float, constant 0.0   %9: float32     %7: float32
  *     ->

@@ -2,18 +2,18 @@
  *
  * In: an operation of lower_emit.c's functions with operands of a half type. Out: the same in f32,
  * rounded back to the half. That is the operation itself, rounded once: a sum, product, quotient or
- * square root that was rounded to 24 digits and then to at most 11 is what rounding to 11 alone gives
- * (24 >= 2 * 11 + 2), also among subnormals. Signs are set in the bits.
+ * square root that was rounded to 24 digits and then to at most 11 is what rounding to 11 alone
+ * gives (24 >= 2 * 11 + 2), also among subnormals. Signs are set in the bits.
  *
  *     a + b    %0 = fpext f32 a    %1 = fpext f32 b    %2 = fadd f32 %0, %1    fptrunc f16 %2
  *     -a       bitcast f16 (xor (bitcast i16 a), 0x8000)
  *
- * An integer goes through the narrowest float that holds it, or that rounds it where the half has no
- * middle between two numbers: above 2^24 every integer is an infinite f16; for bf16 the twelve last
- * bits of a number beyond 2^53 are made one that says whether they were 0.
+ * An integer goes through the narrowest float that holds it, or that rounds it where the half has
+ * no middle between two numbers: above 2^24 every integer is an infinite f16; for bf16 the twelve
+ * last bits of a number beyond 2^53 are made one that says whether they were 0.
  *
- * Lost alternative: half arithmetic in CORE, for which every target would need both ways. LLVM finds
- * the native instructions for these sequences (tests/ptxas/test_half_ptx.py). */
+ * Lost alternative: half arithmetic in CORE, for which every target would need both ways. LLVM
+ * finds the native instructions for these sequences (tests/ptxas/test_half_ptx.py). */
 #include "ir/lower.h"
 
 #include <math.h>
@@ -71,8 +71,9 @@ half_sticky(struct lower *l, ir_ref v, bool is_signed)
     return lower_select(l, lower_icmp(l, IR_ICMP_ULT, shifted, end), v, folded);
 }
 
-/* To float16, whose range integers of more than 16 bits leave: beyond it the result is an infinity by
- * selection, for LLVM takes an integer of few digits to be exact in float16 however large it is. */
+/* To float16, whose range integers of more than 16 bits leave: beyond it the result is an infinity
+ * by selection, for LLVM takes an integer of few digits to be exact in float16 however large it
+ * is. */
 static ir_ref
 half_f16_of_int(struct lower *l, enum ir_op op, ir_ref a)
 {

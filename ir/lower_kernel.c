@@ -1,8 +1,9 @@
 /* lower_kernel: the kernel's own parameters.
  *
  * In: the flat list of argument types and the types that inference gave the slots. Out: a CORE
- * parameter per machine value, scalars as they are laid out and converted at once, arrays as address,
- * extents and strides, tuples as their elements, and which argument each parameter is a part of.
+ * parameter per machine value, scalars as they are laid out and converted at once, arrays as
+ * address, extents and strides, tuples as their elements, and which argument each parameter is a
+ * part of.
  *
  *     (int32, float32[:])    param i32 "p"   param ptr.global "p.1"   param i64 "p.1.shape0" */
 #include "ir/lower.h"

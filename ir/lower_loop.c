@@ -26,8 +26,8 @@
  *
  * After loop rotation that is one comparison and one addition per round, as in C. Lost: a trip
  * count, which needs a division for a run-time step; testing cur < stop, which is wrong near the
- * ends. A reversed range does divide once: (cur, alive, first, step) goes from the last value to the
- * first, alive' = cur != first. */
+ * ends. A reversed range does divide once: (cur, alive, first, step) goes from the last value to
+ * the first, alive' = cur != first. */
 #include "ir/lower.h"
 
 #include <assert.h>

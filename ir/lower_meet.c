@@ -1,17 +1,18 @@
 /* lower_meet: the types in which values that meet are wanted.
  *
- * In: a typed instance. Out: for each PHI the types that its readers see, and a CORE phi for each. A reader
- * sees the type joined of all assignments that reach it, and a value becomes that type once, on its way
- * from the assignment to the reader. How many phis lie on this way is the bytecode's choice and differs
- * between versions of Python, so what only passes a phi is not converted to that phi's own type:
+ * In: a typed instance. Out: for each PHI the types that its readers see, and a CORE phi for each.
+ * A reader sees the type joined of all assignments that reach it, and a value becomes that type
+ * once, on its way from the assignment to the reader. How many phis lie on this way is the
+ * bytecode's choice and differs between versions of Python, so what only passes a phi is not
+ * converted to that phi's own type:
  *
  *     %3 = phi int %1, uint32 %2       uint32 for `y[0] = x`, and for %5 a second phi:
  *     %5 = phi float %4, %3            phi float %1, %2 with %1 = -5 as -5.0
  *
- * Phis, returns and BOUND pass a value on, everything else reads it. Wants go from the readers against the
- * flow until there are no new ones; a pair of a phi and a type is looked at once. Phis that nobody wants
- * are not made. Lost: giving a phi the one type that its readers share, which decides nothing for a phi
- * with several kinds of readers. */
+ * Phis, returns and BOUND pass a value on, everything else reads it. Wants go from the readers
+ * against the flow until there are no new ones; a pair of a phi and a type is looked at once. Phis
+ * that nobody wants are not made. Lost: giving a phi the one type that its readers share, which
+ * decides nothing for a phi with several kinds of readers. */
 #include "ir/lower.h"
 
 /* The value that BOUND passes on. */

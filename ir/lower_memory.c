@@ -1,7 +1,7 @@
 /* lower_memory: arrays that a kernel makes.
  *
- * In: calls of rule MEMORY, whose types say space, element type and (where they are constants) extents.
- * Out: the parts of an array: an address and its extents.
+ * In: calls of rule MEMORY, whose types say space, element type and (where they are constants)
+ * extents. Out: the parts of an array: an address and its extents.
  *
  *     gpu.shared.array((16, 17), gpu.float32)   ->  static 0 shared "" 1088 align(4)
  *                                                   %p = static ptr.shared 0          16, 17
@@ -13,10 +13,11 @@
  *                                                   store %cursor, %at + n * 16, a multiple of 16
  *                                                   %p = ptradd (dynshared), %at      n, 4
  *
- * The cursor is a slot of the kernel, how many bytes shared.dynamic has handed out so far; functions that
- * lead to such a call get its address as their last parameter. LLVM makes a number of it once they are
- * inlined. A call of shared.array has one static however often it runs, and a slot is one address of its
- * function's frame: as in C, an array made in a loop is the same memory in every round. */
+ * The cursor is a slot of the kernel, how many bytes shared.dynamic has handed out so far;
+ * functions that lead to such a call get its address as their last parameter. LLVM makes a number
+ * of it once they are inlined. A call of shared.array has one static however often it runs, and a
+ * slot is one address of its function's frame: as in C, an array made in a loop is the same memory
+ * in every round. */
 #include "ir/lower.h"
 
 #include <assert.h>

@@ -1,15 +1,16 @@
 /* lower_numpy: NumPy's functions on numbers, where math and the operators have no equal.
  *
- * In: calls with their cells. Out: straight-line core operations that give what NumPy's function gives,
- * in the type of the cell. Sources: the documentation of numpy, and what NumPy 2 computes for zeros,
- * infinities and NaN.
+ * In: calls with their cells. Out: straight-line core operations that give what NumPy's function
+ * gives, in the type of the cell. Sources: the documentation of numpy, and what NumPy 2 computes
+ * for zeros, infinities and NaN.
  *
  *     np.maximum(a, b)     ->  select (or (fcmp.ogt a, b), (fcmp.uno a, a)), a, b
  *     np.sign(x)           ->  select (fcmp.ogt x, 0), 1, (select (fcmp.olt x, 0), -1, (x == 0 ? 0 : x))
  *     np.logaddexp(a, b)   ->  a and b's greater one + log1p(exp(-|a - b|))
  *
- * Of equal numbers maximum and the like take the second, which shows in the sign of zeros only. clip
- * and where choose among the arguments as they are and convert the chosen one, like min and max. */
+ * Of equal numbers maximum and the like take the second, which shows in the sign of zeros only.
+ * clip and where choose among the arguments as they are and convert the chosen one, like min and
+ * max. */
 #include "ir/lower.h"
 
 #include <assert.h>

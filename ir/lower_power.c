@@ -1,9 +1,9 @@
 /* lower_power: a ** b of integers and floats.
  *
  * In: the operands of a power. Out: multiplications. A constant exponent gives a fixed sequence of
- * them, from the left; a run-time exponent of integers a loop of square and multiply, from the right;
- * other float powers are the target's pow. With check=True `fits` says whether all products of an
- * `int` stayed within 64 bits.
+ * them, from the left; a run-time exponent of integers a loop of square and multiply, from the
+ * right; other float powers are the target's pow. With check=True `fits` says whether all products
+ * of an `int` stayed within 64 bits.
  *
  *     x ** 6  ->  %a = mul x, x    %b = mul %a, x    mul %b, %b
  *
@@ -104,7 +104,8 @@ power_ipow(struct lower *l, ir_ref a_py, ir_ref b_py, ir_type type)
     return lower_scalar(l, type, r);
 }
 
-/* Whether the exponent is a whole constant of the program from -8 to 8, written as an int or a float. */
+/* Whether the exponent is a whole constant of the program from -8 to 8, written as an int or a
+ * float. */
 static bool
 power_small_exponent(const struct lower *l, ir_ref b_py, int64_t *k_out)
 {

@@ -1,7 +1,7 @@
 /* lower_print: print(...) of a running kernel.
  *
- * Out: a site whose text is the recipe of all that one call writes, and a PRINT with its values. The
- * recipe joins the arguments' texts; an "L" before it has the host flush its output.
+ * Out: a site whose text is the recipe of all that one call writes, and a PRINT with its values.
+ * The recipe joins the arguments' texts; an "L" before it has the host flush its output.
  *
  *     print("x", x, end="")   ->  site 0 NOT_PRINTED "J(S(s1:x)s1: S(vfloat32;))" 1
  *                                 print site(0) %x as 64 bits */

@@ -1,8 +1,8 @@
 /* lower_range: ranges as values: their length, elements, membership, and the calls that make them.
  *
- * A range is (start, stop, step). With a positive step it has (stop - 1 - start) / step + 1 values if
- * start < stop, computed on unsigned numbers, so that no distance overflows; a negative step is the
- * mirror image; a step of 0, which only a run-time one can be, has none. */
+ * A range is (start, stop, step). With a positive step it has (stop - 1 - start) / step + 1 values
+ * if start < stop, computed on unsigned numbers, so that no distance overflows; a negative step is
+ * the mirror image; a step of 0, which only a run-time one can be, has none. */
 #include "ir/lower.h"
 
 #include <assert.h>

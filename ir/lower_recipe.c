@@ -1,8 +1,8 @@
 /* lower_recipe: how the host makes a text or an exception of the values that a kernel gives it.
  *
- * In: a value whose type says how it is made (IR_KIND_RECIPE, and what recipes are made of). Out: the
- * recipe as text in prefix form, which pymod/recipe.c reads, and its values, as 64 bits each, in the
- * order in which they are read:
+ * In: a value whose type says how it is made (IR_KIND_RECIPE, and what recipes are made of). Out:
+ * the recipe as text in prefix form, which pymod/recipe.c reads, and its values, as 64 bits each,
+ * in the order in which they are read:
  *
  *     recipe = "e" number ":" text recipes      exception class: its number (0: builtin), its name
  *            | "s" text                         a text constant

@@ -12,8 +12,8 @@
  *     x < 0 ? max(x + n, low) : min(x, high)
  *
  * and the extent is that of range(start, stop, step): what Python's slice.indices says. x + n never
- * overflows, for x is negative and n is not. A step of 0 known only at run time gives an empty view,
- * or raises where indices are checked.
+ * overflows, for x is negative and n is not. A step of 0 known only at run time gives an empty
+ * view, or raises where indices are checked.
  *
  *     a[i] of float32[:, ::1]  ->  %p = ptradd %a, (mul i, (mul 4, %n1))     extent %n1
  *     a[:k]                    ->  %c = select (slt k, 0), (max (add k, %n), 0), (min k, %n)

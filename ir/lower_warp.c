@@ -1,15 +1,15 @@
 /* lower_warp: operations of a warp, clocks.
  *
- * In: calls with their cells. Out: EFFECTs of machine values of 32 or 64 bits. What moves between lanes
- * are bits: floats and narrow numbers become integers and back; a tuple moves part by part.
+ * In: calls with their cells. Out: EFFECTs of machine values of 32 or 64 bits. What moves between
+ * lanes are bits: floats and narrow numbers become integers and back; a tuple moves part by part.
  *
  *     gpu.shfl_down_sync(m, x, 1)   ->  bitcast f32 (effect i32 shfl_down_sync m, (bitcast i32 x), 1, 32)
  *     gpu.reduce_add_sync(m, n)     ->  effect i32 reduce_add_sync m, n, unsigned
  *
- * Where there is no such effect (floats, and GPUs without redux) reductions are shuffles: of a whole
- * warp a butterfly, of fewer lanes a loop over them from the lowest; who is there says a ballot, since
- * lanes of the mask may have ended. The lower lane's value stands first, so that all lanes come to the
- * same bits. */
+ * Where there is no such effect (floats, and GPUs without redux) reductions are shuffles: of a
+ * whole warp a butterfly, of fewer lanes a loop over them from the lowest; who is there says a
+ * ballot, since lanes of the mask may have ended. The lower lane's value stands first, so that all
+ * lanes come to the same bits. */
 #include "ir/lower.h"
 
 #include <assert.h>

@@ -73,8 +73,8 @@ numbers_int_of_width(bool is_unsigned, unsigned bits)
     return IR_T_MIXED;
 }
 
-/* NumPy's promotion of two typed integers: of one sign the wider; else the narrowest signed type that
- * holds both, which uint64 has none of. */
+/* NumPy's promotion of two typed integers: of one sign the wider; else the narrowest signed type
+ * that holds both, which uint64 has none of. */
 static ir_type
 numbers_promote(ir_type a, ir_type b)
 {

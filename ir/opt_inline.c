@@ -18,9 +18,9 @@
  *
  *     callf @1 in @1                 =>     stays: recursion
  *
- * ir_inline_must is the same for functions that have to be inlined, and no other: whose local arrays
- * outlive them (a slot's address is among their results, or in a variable that they share), and on the
- * host, whose threads wait in the kernel alone, those that wait for other threads. */
+ * ir_inline_must is the same for functions that have to be inlined, and no other: whose local
+ * arrays outlive them (a slot's address is among their results, or in a variable that they share),
+ * and on the host, whose threads wait in the kernel alone, those that wait for other threads. */
 #include "ir/pass.h"
 
 #include <assert.h>

@@ -18,19 +18,19 @@
  *             break
  *
  * Each edge back to the header is looked at alone, because simplified nested loops share theirs.
- * Counters of inner loops begin anew in every round, so such a load's address is the same, too (unless
- * the loop itself stores to that array: it goes on by itself then, as in sorting). Where a value only
- * shows which way control came, and may keep its value for a round, the branches there count as
- * conditions, and addresses must then be the same in any case: in a binary search one of the borders
- * moves.
+ * Counters of inner loops begin anew in every round, so such a load's address is the same, too
+ * (unless the loop itself stores to that array: it goes on by itself then, as in sorting). Where a
+ * value only shows which way control came, and may keep its value for a round, the branches there
+ * count as conditions, and addresses must then be the same in any case: in a binary search one of
+ * the borders moves.
  *
- * Such loads become volatile, or LLVM would load once, before the loop. If the target wants it, every
- * back edge of such a loop gets a YIELD, where the thread lets others run (on a GPU the hardware sees
- * to that). A call counts as what it calls: as an atomic if there is one in it, as a load of its
- * arguments if it loads; what it loads from them becomes volatile too. Wrongly taken for a wait, a
- * loop is slower, never wrong. Natural loops by dominators; linear but for phis, of which each starts
- * one search; keeps the graph. Looking for patterns of instructions lost: there are too many ways to
- * write a lock. */
+ * Such loads become volatile, or LLVM would load once, before the loop. If the target wants it,
+ * every back edge of such a loop gets a YIELD, where the thread lets others run (on a GPU the
+ * hardware sees to that). A call counts as what it calls: as an atomic if there is one in it, as a
+ * load of its arguments if it loads; what it loads from them becomes volatile too. Wrongly taken
+ * for a wait, a loop is slower, never wrong. Natural loops by dominators; linear but for phis, of
+ * which each starts one search; keeps the graph. Looking for patterns of instructions lost: there
+ * are too many ways to write a lock. */
 #include "ir/pass.h"
 
 #include <assert.h>
@@ -116,8 +116,8 @@ spin_push_args(struct spin *s, ir_ref ref)
 
 /* ---- Addresses ---- */
 
-/* Whether the header's phi may keep its value for a round, or begin anew: what comes with the edge is
- * itself, through phis and choices alone, or comes from outside of the loop. */
+/* Whether the header's phi may keep its value for a round, or begin anew: what comes with the edge
+ * is itself, through phis and choices alone, or comes from outside of the loop. */
 static bool
 spin_phi_stays(struct spin *s, ir_ref phi)
 {
@@ -283,8 +283,8 @@ spin_search(struct spin *s, ir_ref first, bool of_phi)
     spin_judge(s, found.data, found.len);
 }
 
-/* Whether the header's phi is computed from itself, as in x = x * x + c[0]: it goes on by itself then.
- * Collecting does not count: seen = seen or x[0], n += x[0]. */
+/* Whether the header's phi is computed from itself, as in x = x * x + c[0]: it goes on by itself
+ * then. Collecting does not count: seen = seen or x[0], n += x[0]. */
 static bool
 spin_evolves(struct spin *s, ir_ref phi)
 {

@@ -1,10 +1,9 @@
 /* suggest: what to write for a name that the kernel namespace lacks.
  *
- * In: a namespace ("gpu", "gpu.atomic", "math") and a name that is not in it. Out: a sentence for the
- * hint of the error: the name that differs in the fewest letters (Levenshtein, 1965; letters of
- * another case are equal), if few do; else what the namespace has, if that is little. For functions of
- * NumPy on arrays it is the way kernels go. Needs and
- * keeps nothing. */
+ * In: a namespace ("gpu", "gpu.atomic", "math") and a name that is not in it. Out: a sentence for
+ * the hint of the error: the name that differs in the fewest letters (Levenshtein, 1965; letters of
+ * another case are equal), if few do; else what the namespace has, if that is little. For functions
+ * of NumPy on arrays it is the way kernels go. Needs and keeps nothing. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * In: a function, the head of a loop (phis, then `br more` to the body) and the number of rounds n.
  * Out: a new function with n + 1 copies of the loop, the first being the loop itself, with its
- * instructions' numbers; each copy's way back leads to the next one's head, the last one's to itself
- * (inference finds its body dead, since `more` is false there).
+ * instructions' numbers; each copy's way back leads to the next one's head, the last one's to
+ * itself (inference finds its body dead, since `more` is false there).
  *
  *     b1 (b0, b2): %3 = phi %2, %6                b1 (b0):     %3 = phi %2
  *                  br (more %3), b2, b3           b2 (b1):     %6 = next %3 ... jump b4
@@ -12,13 +12,14 @@
  *                                                 b3 (b1, b4): %15 = phi %3, %9
  *                                                              use %15
  *
- * What is copied: the head and everything its body dominates, so that a `break` or `return` and what
- * is done before it have the round's own types as well. Hence nothing outside is dominated by a
- * copied block but through the head, and only values of the head can be used there: for each, the
+ * What is copied: the head and everything its body dominates, so that a `break` or `return` and
+ * what is done before it have the round's own types as well. Hence nothing outside is dominated by
+ * a copied block but through the head, and only values of the head can be used there: for each, the
  * uses outside read it as in Braun et al. (2013), walking up to a copy of the loop or to a join,
  * which gets a phi; phis of one value are taken out again.
  *
- * Keeps the given function. Lost: peeling one round at a time (a restart of inference per round). */
+ * Keeps the given function. Lost: peeling one round at a time (a restart of inference per
+ * round). */
 #include "ir/unroll.h"
 #include "ir/pass.h"
 
@@ -101,7 +102,8 @@ unroll_add(struct unroll *u, uint32_t block, ir_ref from)
     return ref;
 }
 
-/* The copies' blocks and instructions; operands are those of the loop itself, phis have none yet. */
+/* The copies' blocks and instructions; operands are those of the loop itself, phis have none
+ * yet. */
 static void
 unroll_copy(struct unroll *u)
 {

@@ -1,6 +1,7 @@
 /* warn: what a typed kernel does that is slow, or perhaps not meant.
  *
- * In: the result of inference. Out: warnings, each with its line. Needs live marks; changes nothing.
+ * In: the result of inference. Out: warnings, each with its line. Needs live marks; changes
+ * nothing.
  *
  *   double      y[i] = i / n                 the first operation that makes a `float` of what is none,
  *                                            in a kernel that has no float64 otherwise

@@ -1,18 +1,19 @@
 /* warn_grow: ints that come from uint32 elements, outgrow 32 bits, and show it.
  *
- * In C a uint32 wraps; here it becomes an int of 64 bits as soon as it is read, so a hash or a random
- * number generator that was translated word by word goes wrong at the first `>>`. Elements of other
- * sums and products outgrow 32 bits too and are right so, hence few things count as growth: a shift to
- * the left, ~, a product with a constant of more than 16 bits or of two such values, a sum with a
- * constant of more than 24 bits. What is masked is small again.
+ * In C a uint32 wraps; here it becomes an int of 64 bits as soon as it is read, so a hash or a
+ * random number generator that was translated word by word goes wrong at the first `>>`. Elements
+ * of other sums and products outgrow 32 bits too and are right so, hence few things count as
+ * growth: a shift to the left, ~, a product with a constant of more than 16 bits or of two such
+ * values, a sum with a constant of more than 24 bits. What is masked is small again.
  *
  *     h = x[i]                  [0, 2^32)   from uint32
  *     h = h * 1664525           [0, 2^53)   and grown
  *     y[i] = h >> 16            warning: the high bits are seen
  *     y[i] = h                  none: a store keeps the low bits
  *
- * Algorithm: intervals and two marks per value, forward over all live instances until nothing rises;
- * an interval that grows at a phi, a parameter or a result goes to the whole of int at once. */
+ * Algorithm: intervals and two marks per value, forward over all live instances until nothing
+ * rises; an interval that grows at a phi, a parameter or a result goes to the whole of int at
+ * once. */
 #include "ir/warn.h"
 
 #include <string.h>

@@ -1,10 +1,11 @@
 /* args: one Python value of a call to its argument type and bits.
  *
  * The order of the tests is that of how often the answer is yes: our arrays, Python's numbers and
- * tensors of types that were met before by the identity of their type, then NumPy's scalars by a table
- * of their types, then every protocol for arrays (foreign.c), then objects that are constants of the compilation. What is none of these gets a
- * message that names what to pass. Integers of any width are `int` from here on (uint64 excepted),
- * np.float64 is Python's float, float16, bfloat16 and float32 stay typed. */
+ * tensors of types that were met before by the identity of their type, then NumPy's scalars by a
+ * table of their types, then every protocol for arrays (foreign.c), then objects that are constants
+ * of the compilation. What is none of these gets a message that names what to pass. Integers of any
+ * width are `int` from here on (uint64 excepted), np.float64 is Python's float, float16, bfloat16
+ * and float32 stay typed. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* array: the array type, a view of device memory with its owner.
  *
- * The struct is what launches read: shape, strides, layout are ready, nothing is looked up. Memory that
- * was allocated for the array is freed with it; views keep their base. On the CPU device the memory is
- * the host's, so the buffer protocol and `__array_interface__` give it to NumPy without a copy. What is
- * rare (repr) is Python, in gpu/_arrays.py. */
+ * The struct is what launches read: shape, strides, layout are ready, nothing is looked up. Memory
+ * that was allocated for the array is freed with it; views keep their base. On the CPU device the
+ * memory is the host's, so the buffer protocol and `__array_interface__` give it to NumPy without a
+ * copy. What is rare (repr) is Python, in gpu/_arrays.py. */
 #include "pymod/pm.h"
 
 #include <string.h>

@@ -1,9 +1,10 @@
 /* array_copy: values between host and device, any strides on either side.
  *
- * On the CPU device device memory is host memory: wait for the kernels, then copy elements, of arrays
- * that overlap by way of a buffer, so that a[:] = a[::-1] is what it says. On a GPU
- * contiguous arrays of one order go in one copy; everything else goes through a contiguous buffer on the
- * host (a strided array on the device is read and written as its whole span). The GIL is dropped. */
+ * On the CPU device device memory is host memory: wait for the kernels, then copy elements, of
+ * arrays that overlap by way of a buffer, so that a[:] = a[::-1] is what it says. On a GPU
+ * contiguous arrays of one order go in one copy; everything else goes through a contiguous buffer
+ * on the host (a strided array on the device is read and written as its whole span). The GIL is
+ * dropped. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
@@ -160,8 +161,8 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
     return ok;
 }
 
-/* An uninitialised host array like this one: NumPy's, or without NumPy a memoryview. Without ml_dtypes
- * bfloat16 arrives as its bits, uint16. */
+/* An uninitialised host array like this one: NumPy's, or without NumPy a memoryview. Without
+ * ml_dtypes bfloat16 arrives as its bits, uint16. */
 static PyObject *
 copy_new_host(struct pm_array *self)
 {

@@ -1,8 +1,9 @@
 /* array_index: a[...] and a[...] = value on the host.
  *
  * Ints, slices and one ellipsis make a view of the same memory; an index without axes left is one
- * element, fetched as a scalar. Storing a number fills the view, storing an array needs its shape and
- * dtype. Each is a copy between host and device, so this is for looking and for small changes. */
+ * element, fetched as a scalar. Storing a number fills the view, storing an array needs its shape
+ * and dtype. Each is a copy between host and device, so this is for looking and for small
+ * changes. */
 #include "pymod/pm.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* bind: positional and keyword values of a call in the order of the kernel's parameters.
  *
- * Which value goes where is worked out once per shape of call (number of positional values, tuple of
- * keywords) and kept with the reading; defaults are objects of the function, watched by its guards.
- * Errors say what Python would, before anything runs. */
+ * Which value goes where is worked out once per shape of call (number of positional values, tuple
+ * of keywords) and kept with the reading; defaults are objects of the function, watched by its
+ * guards. Errors say what Python would, before anything runs. */
 #include "pymod/pm.h"
 
 #include <string.h>

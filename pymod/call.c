@@ -1,12 +1,12 @@
 /* call: kernel[grid, block](arguments), from Python values to a launch.
  *
  * A call classifies its values, finds the entry, packs the parameter area by the artifact's list of
- * slots and launches: no allocation and no attribute look-up when all arrays are ours. The limits of
- * the device are checked once per launcher and entry.
+ * slots and launches: no allocation and no attribute look-up when all arrays are ours. The limits
+ * of the device are checked once per launcher and entry.
  *
- * Host arrays are used in place on the CPU device, which is then waited for; on a GPU they are copied
- * there and, if the kernel writes them, back. Memory of other libraries is used where it is, after the
- * work of the stream that its owner names. */
+ * Host arrays are used in place on the CPU device, which is then waited for; on a GPU they are
+ * copied there and, if the kernel writes them, back. Memory of other libraries is used where it is,
+ * after the work of the stream that its owner names. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
@@ -266,8 +266,8 @@ call_warn_copies(const struct call *call, struct pm_entry *entry)
     return entry->warned_copy = pm_warn_launch(call->kernel->state, SP_W_HOST_COPY, text);
 }
 
-/* Waits for the kernel and brings its results back: also those of threads that ended before or beside
- * one that raised. The kernel's exception goes before those of the copies. */
+/* Waits for the kernel and brings its results back: also those of threads that ended before or
+ * beside one that raised. The kernel's exception goes before those of the copies. */
 static bool
 call_finish_staged(struct call *call, const struct artifact *artifact)
 {

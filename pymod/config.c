@@ -1,8 +1,8 @@
 /* config: what stands between the brackets of kernel[grid, block, stream, shared_bytes].
  *
- * In: the index object. Out: 64-bit numbers, still unchecked against a device, so that messages show
- * what was written. Ints, NumPy ints and tuples of one to three of them are sizes; everything else gets
- * a message that says what to write. */
+ * In: the index object. Out: 64-bit numbers, still unchecked against a device, so that messages
+ * show what was written. Ints, NumPy ints and tuples of one to three of them are sizes; everything
+ * else gets a message that says what to write. */
 #include "pymod/pm.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* declared: launches of kernels that were given signatures.
  *
- * The first declared signature that all values fit is taken; a value fits if it has the same dtype and
- * rank and at least the layout, or is a number that the declared type holds as Python would convert it
- * (int to float, never float to int; ints must be in range). The values then take the declared layout. */
+ * The first declared signature that all values fit is taken; a value fits if it has the same dtype
+ * and rank and at least the layout, or is a number that the declared type holds as Python would
+ * convert it (int to float, never float to int; ints must be in range). The values then take the
+ * declared layout. */
 #include "pymod/pm.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* device: which device kernels run on, waiting for it, and what is known of it.
  *
- * GPUJIT_DEVICE decides; without it the first GPU is taken if the driver has one, else the CPU device,
- * which is said once on stderr when the first kernel is launched. A wait drops the GIL for a tenth of a
- * second at a time so that Ctrl-C is seen; on the CPU device it stops the kernel. */
+ * GPUJIT_DEVICE decides; without it the first GPU is taken if the driver has one, else the CPU
+ * device, which is said once on stderr when the first kernel is launched. A wait drops the GIL for
+ * a tenth of a second at a time so that Ctrl-C is seen; on the CPU device it stops the kernel. */
 #include "pymod/pm.h"
 
 #include <stdio.h>
@@ -141,7 +141,8 @@ pm_waited(struct pm_state *state, struct rt_device *dev, bool ok, struct sp_diag
     return ok;
 }
 
-/* Between two looks at the device: signals, and what was printed so far unless writing has failed. */
+/* Between two looks at the device: signals, and what was printed so far unless writing has
+ * failed. */
 static bool
 device_look(struct pm_state *state, struct rt_device *dev, bool *interrupted_out, bool failed)
 {

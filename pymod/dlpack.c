@@ -1,8 +1,9 @@
 /* dlpack: arrays of objects with `__dlpack__` (torch, JAX, TensorFlow, ...), borrowed for a launch.
  *
- * The capsule is only looked into, never consumed: its own destructor frees the tensor when the launch
- * lets it go. Device tensors are asked for on the legacy default stream, so the producer orders its work
- * before that. The structures are DLPack's binary interface, version 0 and the unversioned capsule. */
+ * The capsule is only looked into, never consumed: its own destructor frees the tensor when the
+ * launch lets it go. Device tensors are asked for on the legacy default stream, so the producer
+ * orders its work before that. The structures are DLPack's binary interface, version 0 and the
+ * unversioned capsule. */
 #include "pymod/pm.h"
 
 static ir_type

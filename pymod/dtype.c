@@ -1,8 +1,9 @@
 /* dtype: element types as Python names them, and the objects gpu.float32, gpu.int32, ...
  *
- * In: any object that says a type. Out: a row of ir/types.def. NumPy is never imported to find out: its
- * types can only be met once somebody imported it, and then a table of its scalar types is made, by
- * identity. The objects are casts in a kernel; on the host they make NumPy scalars when there is NumPy. */
+ * In: any object that says a type. Out: a row of ir/types.def. NumPy is never imported to find out:
+ * its types can only be met once somebody imported it, and then a table of its scalar types is
+ * made, by identity. The objects are casts in a kernel; on the host they make NumPy scalars when
+ * there is NumPy. */
 #include "pymod/pm.h"
 
 #include <math.h>
@@ -457,8 +458,8 @@ pm_float_bits(ir_type dtype, double value)
     return bits;
 }
 
-/* Beyond 2^53, where a double may round, the last twelve bits become one that says whether they were
- * 0: narrower floats round that as they round the integer. */
+/* Beyond 2^53, where a double may round, the last twelve bits become one that says whether they
+ * were 0: narrower floats round that as they round the integer. */
 uint64_t
 pm_float_bits_of_int(ir_type dtype, uint64_t value, bool is_unsigned)
 {

@@ -1,10 +1,10 @@
 /* error: diagnostics in, Python exceptions out.
  *
- * The classes are made from the class table of errors.def when the module is created: each is gpu.Error
- * and, where the table names one, a builtin class too. The text is sp_diag_print's; source lines come
- * from linecache, which knows interactive input and files that were deleted since they were read. The
- * place is also given as attributes. Sources are the table alone: no class is named here. What a kernel's own
- * `raise` says is made by recipe.c, of the program's class. */
+ * The classes are made from the class table of errors.def when the module is created: each is
+ * gpu.Error and, where the table names one, a builtin class too. The text is sp_diag_print's;
+ * source lines come from linecache, which knows interactive input and files that were deleted since
+ * they were read. The place is also given as attributes. Sources are the table alone: no class is
+ * named here. What a kernel's own `raise` says is made by recipe.c, of the program's class. */
 #include "pymod/pm.h"
 
 #include <string.h>
@@ -67,7 +67,8 @@ error_source_line(void *context, const char *file, int32_t line, struct sp_str *
     return len > 0;
 }
 
-/* What a class of the program's or of Python's has itself (OSError.filename, SystemExit.code) stays. */
+/* What a class of the program's or of Python's has itself (OSError.filename, SystemExit.code)
+ * stays. */
 static void
 error_set(PyObject *exception, const char *name, PyObject *value)
 {

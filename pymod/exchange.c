@@ -1,9 +1,10 @@
 /* exchange: tensors of types that carry DLPack's C exchange interface (torch 2.10 and later).
  *
- * The type's `__dlpack_c_exchange_api__` is a table of C functions; one of them fills a DLTensor that
- * is borrowed for the call, without a Python object made on the way. Looked up once per type: the
- * last few types are remembered, also those without the interface. The producer's current stream is
- * asked for, so that its work is over before the kernel reads. Source: DLPack 1.2, dlpack.h. */
+ * The type's `__dlpack_c_exchange_api__` is a table of C functions; one of them fills a DLTensor
+ * that is borrowed for the call, without a Python object made on the way. Looked up once per type:
+ * the last few types are remembered, also those without the interface. The producer's current
+ * stream is asked for, so that its work is over before the kernel reads. Source: DLPack 1.2,
+ * dlpack.h. */
 #include "pymod/pm.h"
 
 struct exchange_header {

@@ -40,8 +40,8 @@ foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, c
     return foreign_fail(state, what, reason);
 }
 
-/* Whether the size, and the way from the first element to any other, fit 63 bits with room to spare:
- * interfaces of other libraries say what they like. */
+/* Whether the size, and the way from the first element to any other, fit 63 bits with room to
+ * spare: interfaces of other libraries say what they like. */
 static bool
 foreign_fits(const struct pm_view *view)
 {

@@ -1,8 +1,8 @@
 /* intrinsic: the objects of the kernel namespace, gpu.grid, gpu.threadIdx, gpu.atomic.
  *
- * They stand for a path of ir/intrin.def, which the reader of kernels takes from `__gpu_path__`; their
- * attributes are the paths below. On the host they can do nothing, and say so however they are used.
- * The names come from the table: nothing is listed here. */
+ * They stand for a path of ir/intrin.def, which the reader of kernels takes from `__gpu_path__`;
+ * their attributes are the paths below. On the host they can do nothing, and say so however they
+ * are used. The names come from the table: nothing is listed here. */
 #include "pymod/pm.h"
 
 #include <string.h>

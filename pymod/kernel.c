@@ -1,9 +1,10 @@
 /* kernel: the object that @gpu.jit returns.
  *
- * Holds the Python function, its options, the readings of its bytecode and parked launchers. Indexing
- * it gives a launcher; calling it plainly is an error that says what to write; in other kernels it is a
- * device function, which the reader takes from `__gpu_function__`. Everything that was compiled dies
- * with it. The garbage collector sees through the readings to the globals and cells they hold. */
+ * Holds the Python function, its options, the readings of its bytecode and parked launchers.
+ * Indexing it gives a launcher; calling it plainly is an error that says what to write; in other
+ * kernels it is a device function, which the reader takes from `__gpu_function__`. Everything that
+ * was compiled dies with it. The garbage collector sees through the readings to the globals and
+ * cells they hold. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>

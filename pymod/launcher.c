@@ -1,8 +1,8 @@
 /* launcher: kernel[grid, block], the object that is called.
  *
- * `kernel[grid, block]` is written at every launch, so a launcher that dies leaves its memory parked in
- * the kernel, with what it knows, and is revived by the next subscript with equal numbers; a cache of
- * living ones would be a reference cycle with the kernel. */
+ * `kernel[grid, block]` is written at every launch, so a launcher that dies leaves its memory
+ * parked in the kernel, with what it knows, and is revived by the next subscript with equal
+ * numbers; a cache of living ones would be a reference cycle with the kernel. */
 #include "pymod/pm.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* module: gpu._gpujit, the extension module: its state, its types and its functions.
  *
- * Multi-phase initialisation, everything in the module's state, so that several interpreters can each
- * have one. Nothing expensive happens here: LLVM, the driver and the worker threads are set up when
- * they are first needed. */
+ * Multi-phase initialisation, everything in the module's state, so that several interpreters can
+ * each have one. Nothing expensive happens here: LLVM, the driver and the worker threads are set up
+ * when they are first needed. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* overlap: whether two views of host memory have an element in common.
  *
- * A GPU gets copies of host arrays, so views that share elements would each get their own, and the one
- * copied back last would win. In: two views. Out: yes or no, exactly: views whose spans are apart are
- * told apart at once; else the elements of one are marked in a bit map of the common span and those of
- * the other looked up, which costs about as much as the copies. Lost alternative: comparing spans
- * alone, which refuses x[::2] with x[1::2] and the two halves of a matrix's columns. */
+ * A GPU gets copies of host arrays, so views that share elements would each get their own, and the
+ * one copied back last would win. In: two views. Out: yes or no, exactly: views whose spans are
+ * apart are told apart at once; else the elements of one are marked in a bit map of the common span
+ * and those of the other looked up, which costs about as much as the copies. Lost alternative:
+ * comparing spans alone, which refuses x[::2] with x[1::2] and the two halves of a matrix's
+ * columns. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Private to pymod/: the module's state, its objects, and what the files offer each other.
  *
- * Everything hangs off struct pm_state, which lives as long as the module; each object keeps a pointer
- * to it (its type keeps the module alive). Functions that fail leave a Python exception and return
- * NULL, false or -1. All need the GIL; those that drop it say so. */
+ * Everything hangs off struct pm_state, which lives as long as the module; each object keeps a
+ * pointer to it (its type keeps the module alive). Functions that fail leave a Python exception and
+ * return NULL, false or -1. All need the GIL; those that drop it say so. */
 #ifndef PM_PM_H
 #define PM_PM_H
 
@@ -25,7 +25,8 @@
 #define PM_N_INLINE_ARGS 16
 #define PM_MAX_TUPLE 1024
 #define PM_MAX_TUPLE_DEPTH 16
-/* The flag and the type of functions that the limited API has from 3.12 on; their values are older. */
+/* The flag and the type of functions that the limited API has from 3.12 on; their values are
+ * older. */
 #define PM_HAVE_VECTORCALL (1ul << 11)
 typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t nargsf,
                                    PyObject *kwnames);
@@ -49,8 +50,8 @@ struct pm_state {
     struct fe_interp *interp; /* made at the first READ */
     struct rt_device *dev;    /* the chosen one; NULL until it is needed */
     bool python;              /* kernels run on the python device, arrays are dev's */
-    /* By kernels there, for the next waits: dictionaries from the thread of the host that launched, of
-     * what nobody has raised yet and of what another thread has. */
+    /* By kernels there, for the next waits: dictionaries from the thread of the host that launched,
+     * of what nobody has raised yet and of what another thread has. */
     PyObject *raised, *raised_shown;
     SP_VEC(uint64_t) quiet; /* threads of the host, by number: pm_quiet_begin */
     bool announce;          /* the CPU device was chosen for want of a GPU, nobody was told yet */
@@ -86,15 +87,16 @@ struct pm_state {
     PyObject *s_array_interface, *s_cuda_array_interface, *s_dlpack, *s_dlpack_device, *s_stream;
 };
 
-/* ---- Errors: error.c -------------------------------------------------------------------------- */
+/* ---- Errors: error.c
+ * -------------------------------------------------------------------------- */
 
 bool pm_errors_init(struct pm_state *state, PyObject *module);
 /* Raises what the diagnostic says and finishes it. Returns NULL. */
 void *pm_raise(struct pm_state *state, struct sp_diag *diag);
 /* Gives an exception of Python's own the place of the diagnostic in this kernel. */
 void pm_error_place(PyObject *exception, const struct sp_diag *diag, const char *kernel);
-/* What a recipe makes of values (recipe.c): a new reference, or NULL with the exception that making it
- * gave. */
+/* What a recipe makes of values (recipe.c): a new reference, or NULL with the exception that making
+ * it gave. */
 PyObject *pm_recipe_make(struct pm_state *state, const char *recipe, const int64_t *values,
                          uint32_t n);
 /* pm_fail(state, code, values...) raises a row of errors.def. */
@@ -106,17 +108,20 @@ PyObject *pm_recipe_make(struct pm_state *state, const char *recipe, const int64
         pm_raise((state), &pm_diag);                                                               \
     })
 
-/* ---- Warnings: warn.c -------------------------------------------------------------------------- */
+/* ---- Warnings: warn.c
+ * -------------------------------------------------------------------------- */
 
 bool pm_warnings_init(struct pm_state *state, PyObject *module);
 struct pm_kernel;
-/* Shows what a compilation of the kernel found, each at its place. False: a filter made it an error. */
+/* Shows what a compilation of the kernel found, each at its place. False: a filter made it an
+ * error. */
 bool pm_warn_compiled(struct pm_kernel *kernel, const struct sp_warnings *warnings);
 /* Shows a warning about a launch at the caller's line; takes the text (sp_warning_text). */
 PyObject *pm_warn_option(PyObject *module, PyObject *args);
 bool pm_warn_launch(struct pm_state *state, enum sp_warning_code code, char *text);
 
-/* ---- Printing: print.c -------------------------------------------------------------------------- */
+/* ---- Printing: print.c
+ * -------------------------------------------------------------------------- */
 
 /* Before the first launch of a kernel that prints. */
 bool pm_print_begin(struct pm_state *state);
@@ -125,17 +130,19 @@ bool pm_print(struct pm_state *state, struct rt_device *dev);
 void pm_print_beside(struct pm_state *state, struct rt_device *dev);
 PyObject *pm_print_rest(PyObject *module, PyObject *unused);
 
-/* ---- Devices: device.c -------------------------------------------------------------------------- */
+/* ---- Devices: device.c
+ * -------------------------------------------------------------------------- */
 
 /* The device that kernels run on, chosen at the first call. */
 struct rt_device *pm_device(struct pm_state *state);
 /* Says once, on stderr, that the CPU device stands in for a GPU. */
 void pm_announce(struct pm_state *state);
-/* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu. Raises
- * what kernels raised that this thread of the host has launched, or else another one. */
+/* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu.
+ * Raises what kernels raised that this thread of the host has launched, or else another one. */
 bool pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream);
-/* The wait alone, with the GIL dropped, for as long as it takes; what kernels print is written. False: a
- * signal's exception is on its way, or one of writing. What kernels raised is in `diag`. */
+/* The wait alone, with the GIL dropped, for as long as it takes; what kernels print is written.
+ * False: a signal's exception is on its way, or one of writing. What kernels raised is in
+ * `diag`. */
 bool pm_wait_over(struct pm_state *state, struct rt_device *dev, const struct rt_wait *wait,
                   struct sp_diag *diag);
 /* In between, waits of this thread are not asked for by the program: they raise nothing of other
@@ -164,9 +171,11 @@ PyObject *pm_info_text(PyObject *module, PyObject *unused);
 /* The device's name for messages: "cuda:0" or "cpu". */
 void pm_device_print(const struct rt_device *dev, char text[24]);
 
-/* ---- Numbers of dtypes: dtype.c ------------------------------------------------------------------ */
+/* ---- Numbers of dtypes: dtype.c
+ * ------------------------------------------------------------------ */
 
-/* gpu.float32, np.float32, a np.dtype, "float32", float, int or bool: a dtype that arrays can have. */
+/* gpu.float32, np.float32, a np.dtype, "float32", float, int or bool: a dtype that arrays can
+ * have. */
 bool pm_dtype_parse(struct pm_state *state, PyObject *object, ir_type *dtype_out);
 /* A NumPy typestr or a format of the buffer protocol; IR_T_NONE if arrays cannot have it. */
 ir_type pm_dtype_by_format(const char *format, Py_ssize_t itemsize);
@@ -189,7 +198,8 @@ pm_dtype_size_B(ir_type dtype)
 bool pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, void *out);
 PyType_Spec *pm_dtype_spec(void);
 
-/* ---- Views: view.c ------------------------------------------------------------------------------- */
+/* ---- Views: view.c
+ * ------------------------------------------------------------------------------- */
 
 /* Where the elements of an array lie. Strides in bytes. */
 struct pm_view {
@@ -218,7 +228,8 @@ bool pm_view_overlap(const struct pm_view *a, const struct pm_view *b);
 /* "(3, 4)" */
 void pm_view_print_shape(const struct pm_view *view, char text[128]);
 
-/* ---- Arrays: array.c, array_new.c, array_copy.c, array_index.c --------------------------------------------------- */
+/* ---- Arrays: array.c, array_new.c, array_copy.c, array_index.c
+ * --------------------------------------------------- */
 
 struct pm_array {
     PyObject_HEAD struct pm_state *state;
@@ -251,7 +262,8 @@ int pm_array_assign(PyObject *self, PyObject *index, PyObject *value);
 PyObject *pm_array_copy_to_host(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_array_copy_to_device(PyObject *self, PyObject *args, PyObject *kwargs);
 
-/* ---- Arrays of others: foreign.c ------------------------------------------------------------------ */
+/* ---- Arrays of others: foreign.c
+ * ------------------------------------------------------------------ */
 
 /* An array that is not ours, held for a launch or a copy. */
 struct pm_foreign {
@@ -295,13 +307,15 @@ struct pm_dl_tensor {
 };
 int pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor,
                            const char *what, struct pm_foreign *foreign);
-/* Says where memory of this DLDeviceType is; 1, or -1 with an exception for one that is not ours. */
+/* Says where memory of this DLDeviceType is; 1, or -1 with an exception for one that is not
+ * ours. */
 int pm_foreign_set_kind(struct pm_state *state, const char *what, int kind,
                         struct pm_foreign *foreign);
 /* What holds for every protocol: rank, alignment, layout. */
 int pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign);
 
-/* ---- Streams: stream.c ---------------------------------------------------------------------------- */
+/* ---- Streams: stream.c
+ * ---------------------------------------------------------------------------- */
 
 PyType_Spec *pm_stream_spec(void);
 /* Our streams, None, 0, handles, and streams of other libraries. */
@@ -309,12 +323,14 @@ bool pm_stream_parse(struct pm_state *state, PyObject *object, rt_stream *stream
 PyObject *pm_stream_create(PyObject *module, PyObject *unused);
 PyObject *pm_default_stream(PyObject *module, PyObject *unused);
 
-/* ---- Kernel namespace: intrinsic.c ---------------------------------------------------------------- */
+/* ---- Kernel namespace: intrinsic.c
+ * ---------------------------------------------------------------- */
 
 PyType_Spec *pm_intrinsic_spec(void);
 bool pm_intrinsics_init(struct pm_state *state, PyObject *module);
 
-/* ---- Kernels: kernel.c, reading.c, entry.c ---------------------------------------------------------- */
+/* ---- Kernels: kernel.c, reading.c, entry.c
+ * ---------------------------------------------------------- */
 
 /* One READ of a kernel with everything compiled from it. Counted; all under the GIL. */
 struct pm_reading {
@@ -389,7 +405,8 @@ PyObject *pm_kernel_bytecode(PyObject *self, PyObject *unused);
 struct cg_dump pm_dump(void);
 bool pm_dump_wants(const char *stage);
 
-/* ---- The python device: pydevice.c ----------------------------------------------------------------- */
+/* ---- The python device: pydevice.c
+ * ----------------------------------------------------------------- */
 
 struct pm_launcher;
 struct pm_arg;
@@ -399,7 +416,8 @@ bool pm_pydevice_run(struct pm_launcher *launcher, struct rt_device *dev, PyObje
 /* Raises what kernels there have raised, as pm_wait says; true if there is nothing. */
 bool pm_pydevice_raise(struct pm_state *state, bool own_only);
 
-/* ---- Launching: config.c, launcher.c, call.c, args.c, declared.c, bind.c ------------------------------------------------- */
+/* ---- Launching: config.c, launcher.c, call.c, args.c, declared.c, bind.c
+ * ------------------------------------------------- */
 
 struct pm_config {
     int64_t grid[3], block[3], shared_B;
@@ -448,8 +466,8 @@ void pm_gather_extra(struct sp_arena *arena, uint32_t n_params, struct ir_argtyp
                      uint32_t *n_args);
 /* With declared signatures: converts the values to the one they fit, or raises. */
 bool pm_args_declared(struct pm_kernel *kernel, struct pm_arg *args, uint32_t n_args);
-/* Puts positional and keyword values in the order of the parameters; `values` has n_params places, and
- * one more for the tuple of *args, a new reference. */
+/* Puts positional and keyword values in the order of the parameters; `values` has n_params places,
+ * and one more for the tuple of *args, a new reference. */
 bool pm_bind(struct pm_kernel *kernel, struct pm_reading *reading, PyObject *const *args,
              Py_ssize_t n_args, PyObject *kwnames, PyObject **values);
 

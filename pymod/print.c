@@ -1,10 +1,10 @@
 /* print: what kernels print, to sys.stdout.
  *
  * In: the records of a device (struct rt_print) and, of their artifacts, the sites, whose recipes
- * recipe.c carries out. Out: whole texts of print() calls, many of them in one write, so that lines of
- * threads never mix. It happens under the GIL at every wait for a device, while one lasts, and at the
- * end of the program. What fails is raised to whoever waits: a text that cannot be made (a bad format)
- * once the rest is written, a write that fails at once, with the rest left out.
+ * recipe.c carries out. Out: whole texts of print() calls, many of them in one write, so that lines
+ * of threads never mix. It happens under the GIL at every wait for a device, while one lasts, and
+ * at the end of the program. What fails is raised to whoever waits: a text that cannot be made (a
+ * bad format) once the rest is written, a write that fails at once, with the rest left out.
  *
  * One thread writes at a time, so that the records keep their order; a sys.stdout that waits for a
  * device itself finds its own thread writing and goes on. */

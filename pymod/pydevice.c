@@ -1,8 +1,8 @@
 /* pydevice: launches on the python device, whose arrays are in the memory of the CPU device.
  *
- * In: a call whose values are bound and classified as for any device, so that the host's errors are the
- * same. Out: the package gpu._python, imported now, runs the kernel's function; it returns the exception
- * of the first thread that raised, or None. As on other devices that waits for the next
+ * In: a call whose values are bound and classified as for any device, so that the host's errors are
+ * the same. Out: the package gpu._python, imported now, runs the kernel's function; it returns the
+ * exception of the first thread that raised, or None. As on other devices that waits for the next
  * synchronisation; with host arrays the launch is one. */
 #include "pymod/pm.h"
 

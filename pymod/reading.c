@@ -1,9 +1,9 @@
 /* reading: one READ of a kernel's bytecode, with everything that was compiled from it.
  *
  * A kernel keeps its last few readings. The first whose guards hold is the current one, so a global
- * that goes back and forth between two values does not compile again; when none holds the function is
- * read anew and the oldest reading is let go. Readings are counted, because a thread that compiles
- * without the GIL still uses the module of one. All of this runs under the GIL. */
+ * that goes back and forth between two values does not compile again; when none holds the function
+ * is read anew and the oldest reading is let go. Readings are counted, because a thread that
+ * compiles without the GIL still uses the module of one. All of this runs under the GIL. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* recipe: texts and exceptions that the host makes of a kernel's values.
  *
- * In: a recipe (its grammar is in ir/lower_recipe.c) and the values of a fault's or a print's record. Out:
- * the exception, made by calling its class with arguments that are formatted here, or the text, by
- * Python itself. `int`, `float` and `bool` become Python's numbers, typed numbers NumPy's scalars where
- * NumPy is there (bfloat16: ml_dtypes), NamedTuples instances of their class while that lives. Recipes are
- * the compiler's; what does not fit the grammar gives an exception all the same. */
+ * In: a recipe (its grammar is in ir/lower_recipe.c) and the values of a fault's or a print's
+ * record. Out: the exception, made by calling its class with arguments that are formatted here, or
+ * the text, by Python itself. `int`, `float` and `bool` become Python's numbers, typed numbers
+ * NumPy's scalars where NumPy is there (bfloat16: ml_dtypes), NamedTuples instances of their class
+ * while that lives. Recipes are the compiler's; what does not fit the grammar gives an exception
+ * all the same. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
@@ -90,7 +91,8 @@ recipe_number(uint64_t bits, ir_type type)
     return recipe_bad();
 }
 
-/* The number as NumPy's (or ml_dtypes') scalar of the type, or as it is without NumPy. Takes `number` over. */
+/* The number as NumPy's (or ml_dtypes') scalar of the type, or as it is without NumPy. Takes
+ * `number` over. */
 static PyObject *
 recipe_typed(PyObject *number, const char *name)
 {

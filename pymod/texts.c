@@ -1,8 +1,8 @@
 /* texts: the stages of a kernel as text, and GPUJIT_DUMP.
  *
- * A text is made by compiling anew for the signature and architecture that are asked for; nothing is
- * loaded, so no GPU is needed. The stage's text is caught on the way, as the dump would print it.
- * Without a signature it is that of the last launch, else the first one declared. */
+ * A text is made by compiling anew for the signature and architecture that are asked for; nothing
+ * is loaded, so no GPU is needed. The stage's text is caught on the way, as the dump would print
+ * it. Without a signature it is that of the last launch, else the first one declared. */
 #include "pymod/pm.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * between host arrays of equal shape and any strides.
  *
  * Dimensions of one element have no say in the layout, an empty array is contiguous whatever its
- * strides. The copy walks the outer dimensions and moves runs: the innermost dimension of both sides, or
- * everything at once when both are contiguous in the same order. */
+ * strides. The copy walks the outer dimensions and moves runs: the innermost dimension of both
+ * sides, or everything at once when both are contiguous in the same order. */
 #include "pymod/pm.h"
 
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* warn: warnings to Python's own machinery.
  *
- * Categories are made from the class table of warnings.def. What a compilation found is shown once it is
- * done, with the kernel's file and line and the registry of the kernel's module, so filters, `-W error`
- * and "once per place" mean what they always mean; what a launch finds out about itself carries the
- * caller's line. A filter that makes errors of them fails the launch, which compiles again next time. */
+ * Categories are made from the class table of warnings.def. What a compilation found is shown once
+ * it is done, with the kernel's file and line and the registry of the kernel's module, so filters,
+ * `-W error` and "once per place" mean what they always mean; what a launch finds out about itself
+ * carries the caller's line. A filter that makes errors of them fails the launch, which compiles
+ * again next time. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>

@@ -1,17 +1,17 @@
 /* cpu_block: the threads of one block that wait for each other. In: compiled code that starts and
- * resumes a thread, a block's indices. Out: the block run until all its threads have ended, or until
- * none can go on without another block; it is resumed by calling again, on any worker.
+ * resumes a thread, a block's indices. Out: the block run until all its threads have ended, or
+ * until none can go on without another block; it is resumed by calling again, on any worker.
  *
  * Each thread is a coroutine with a frame and a mailbox; all frames of a block are one piece of
  * memory. A thread runs until it waits, then its mailbox says where. Warps run one after the other,
  * the lanes of a warp in turn until none of it is ready, so that warp operations find their lanes'
  * memory in the cache. The sets of lanes are bit masks, so opening a barrier touches warps, not
  * threads. Any barrier of the block counts as the same one, as on hardware; ended threads count as
- * arrived. What spins (waits for memory to change) is looked at again when nothing else in the block
- * can go on; if that was in vain the block is given back.
+ * arrived. What spins (waits for memory to change) is looked at again when nothing else in the
+ * block can go on; if that was in vain the block is given back.
  *
- * Deciding that nobody can ever go on is exact where no thread spins: then every thread of the block
- * waits for threads of the block, or some for the grid and some not. */
+ * Deciding that nobody can ever go on is exact where no thread spins: then every thread of the
+ * block waits for threads of the block, or some for the grid and some not. */
 #include "runtime/cpu_block.h"
 
 #include <stdlib.h>
@@ -130,8 +130,8 @@ block_book(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w, uin
     return true;
 }
 
-/* Lanes that wait at the same site are together, as far as lanes of a warp ever are: nobody of it can
- * join them. */
+/* Lanes that wait at the same site are together, as far as lanes of a warp ever are: nobody of it
+ * can join them. */
 static void
 block_release_alone(struct cpu_block *block, uint32_t w)
 {
@@ -148,8 +148,8 @@ block_release_alone(struct cpu_block *block, uint32_t w)
     warp->alone = 0;
 }
 
-/* Until no lane of the warp is ready, which lanes that only meet each other may never bring about: so
- * the cancel flag is looked at now and then. */
+/* Until no lane of the warp is ready, which lanes that only meet each other may never bring about:
+ * so the cancel flag is looked at now and then. */
 static bool
 block_run_warp(struct cpu_block *block, const struct cpu_plan *plan, uint32_t w, bool *progress_out,
                struct sp_diag *diag)

@@ -56,8 +56,8 @@ struct cpu_block *rt_cpu_block_new(const struct cpu_plan *plan);
 /* Fills memory of at least plan->size_B for a block that has not started. */
 void rt_cpu_block_init(struct cpu_block *block, const struct cpu_plan *plan,
                        const struct sp_block *context);
-/* Runs the threads until none can go on without another block. `*progress_out`: some thread did more
- * than to look at memory in vain. Errors are set in `diag`. */
+/* Runs the threads until none can go on without another block. `*progress_out`: some thread did
+ * more than to look at memory in vain. Errors are set in `diag`. */
 enum cpu_step rt_cpu_block_step(struct cpu_block *block, const struct cpu_plan *plan,
                                 bool *progress_out, struct sp_diag *diag);
 /* The grid is complete: threads that wait for it can go on. */

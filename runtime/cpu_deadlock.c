@@ -1,7 +1,7 @@
 /* cpu_deadlock: what threads that wait for each other did wrong, in words. In: a block nobody of
- * which can go on, or two threads that wait in ways that do not go together. Out: a diagnostic at the
- * line where threads wait, that says how many wait where and how many have ended; the other places
- * are notes. */
+ * which can go on, or two threads that wait in ways that do not go together. Out: a diagnostic at
+ * the line where threads wait, that says how many wait where and how many have ended; the other
+ * places are notes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -136,8 +136,8 @@ device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
                                 "memory is freed that the CPU device did not allocate, or twice");
 }
 
-/* Before memory is touched. Who copies is not said, so exceptions of numbered threads stay for their own
- * waits. */
+/* Before memory is touched. Who copies is not said, so exceptions of numbered threads stay for
+ * their own waits. */
 static bool
 device_drain(struct rt_device *base, struct sp_diag *diag)
 {

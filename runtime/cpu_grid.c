@@ -2,18 +2,18 @@
  * with a plan. Out: all its blocks run, or an error in the job.
  *
  * Blocks are started in order. Most never wait for another one: a worker runs such a block to its
- * end in memory of its own and takes the next by an atomic counter, without a lock. A block that can
- * only look at memory in vain goes into a queue, and the worker turns to another: to the one that has
- * waited longest, or, when all in the queue have been looked at without anybody getting on, to new
- * blocks, an eighth as many, which may be what they wait for. So hand-written grid barriers, locks and
- * scans that look back make progress with more blocks than workers, and what needs no more blocks than
- * there are workers does not start them. While other workers get on, only a few blocks are begun;
- * memory of all blocks that have begun and not ended is limited, and it is an error when the limit
- * keeps a new one from starting and nobody gets on.
+ * end in memory of its own and takes the next by an atomic counter, without a lock. A block that
+ * can only look at memory in vain goes into a queue, and the worker turns to another: to the one
+ * that has waited longest, or, when all in the queue have been looked at without anybody getting
+ * on, to new blocks, an eighth as many, which may be what they wait for. So hand-written grid
+ * barriers, locks and scans that look back make progress with more blocks than workers, and what
+ * needs no more blocks than there are workers does not start them. While other workers get on, only
+ * a few blocks are begun; memory of all blocks that have begun and not ended is limited, and it is
+ * an error when the limit keeps a new one from starting and nobody gets on.
  *
  * Blocks whose threads wait for the grid are put aside; when every block is there or has ended they
- * go into the queue together. A worker leaves when there is nothing to start and nothing in a queue,
- * which is at once for kernels whose blocks do not wait for each other. */
+ * go into the queue together. A worker leaves when there is nothing to start and nothing in a
+ * queue, which is at once for kernels whose blocks do not wait for each other. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* cpu_lanes: what lanes of a warp that have met give each other. In: an operation, the mailboxes of
  * the warp's lanes, which of them are here. Out: the result of each lane that is here.
  *
- * One function per family, chosen by a table. Lanes of the mask that have ended are not here and take
- * no part: a shuffle that names one gives the own value (on a GPU that value is not defined). Groups
- * and the five bits of a shuffle's lane are as the PTX ISA has them. */
+ * One function per family, chosen by a table. Lanes of the mask that have ended are not here and
+ * take no part: a shuffle that names one gives the own value (on a GPU that value is not defined).
+ * Groups and the five bits of a shuffle's lane are as the PTX ISA has them. */
 #include "runtime/cpu_block.h"
 
 typedef void (*lanes_operation)(enum sp_meet operation, struct sp_thread *lanes, uint32_t here);

@@ -1,8 +1,9 @@
 /* cpu_math: functions of the C library that are less exact than GPUs' are, made exact enough.
  *
- * In and out: as the function of libm that cpu_symbols.def puts them in the place of. glibc's cbrt errs
- * by up to 3 units in the last place. One step of Newton's method from there, with the residual y^3 - x
- * in twice the precision (the errors of both products by fma), leaves little more than half a unit. */
+ * In and out: as the function of libm that cpu_symbols.def puts them in the place of. glibc's cbrt
+ * errs by up to 3 units in the last place. One step of Newton's method from there, with the
+ * residual y^3 - x in twice the precision (the errors of both products by fma), leaves little more
+ * than half a unit. */
 #include <math.h>
 
 #include "runtime/cpu_t.h"

@@ -3,10 +3,10 @@
  * has its result and can go on.
  *
  * Lanes meet by their mask: those that name the same mask belong together, and must name the same
- * operation; the call may be another. A lane that has ended or does not exist counts as arrived, but
- * takes no part. The warp keeps the bits of one meeting at hand, the one lanes come to now; others
- * (a warp whose halves work apart) are found by the masks in the mailboxes. The last to arrive
- * computes for all, by what cpu_lanes.c has for the operation. */
+ * operation; the call may be another. A lane that has ended or does not exist counts as arrived,
+ * but takes no part. The warp keeps the bits of one meeting at hand, the one lanes come to now;
+ * others (a warp whose halves work apart) are found by the masks in the mailboxes. The last to
+ * arrive computes for all, by what cpu_lanes.c has for the operation. */
 #include "runtime/cpu_block.h"
 
 /* The waiting lanes of the warp that named this mask. */

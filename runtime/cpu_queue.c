@@ -3,8 +3,8 @@
  *
  * One first-in-first-out queue; the head runs. Workers join the head under the lock, then take
  * chunks of its blocks by an atomic counter; whoever finds none left marks it exhausted, and the
- * last to leave finishes it: its fault or interrupt is kept for who launched (unraised.c), the next job
- * becomes the head. Threads start at the first launch, block all signals (Ctrl-C belongs to the
+ * last to leave finishes it: its fault or interrupt is kept for who launched (unraised.c), the next
+ * job becomes the head. Threads start at the first launch, block all signals (Ctrl-C belongs to the
  * program's own threads), compute as IEEE says whatever rounding and flushing of subnormals the
  * thread has that starts them, and live as long as the device.
  *
@@ -25,8 +25,8 @@
 #define QUEUE_MAX_SPARE 64
 #define QUEUE_MAX_JOBS 65536 /* more than that and a launch waits */
 #define QUEUE_PARAMS_B 512   /* room for the parameters of a reusable job */
-/* Of a worker's stack: the frame of a recursive function with the largest local arrays, which it has
- * before it asks, and what it calls. */
+/* Of a worker's stack: the frame of a recursive function with the largest local arrays, which it
+ * has before it asks, and what it calls. */
 #define QUEUE_STACK_B (524288 + 131072)
 
 static void

@@ -49,8 +49,8 @@ device_no_memory(struct sp_diag *diag, uint64_t size_B, uint64_t free_B, uint64_
     return false;
 }
 
-/* What the device could never hold is refused without asking the driver. Whole words: an atomic on a byte
- * touches the word around it, which is then the array's own. */
+/* What the device could never hold is refused without asking the driver. Whole words: an atomic on
+ * a byte touches the word around it, which is then the array's own. */
 static bool
 device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
 {
@@ -90,7 +90,8 @@ device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
 static bool device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
                         struct sp_diag *diag);
 
-/* The end of a copy. Who copies is not said, so exceptions of numbered threads stay for their own waits. */
+/* The end of a copy. Who copies is not said, so exceptions of numbered threads stay for their own
+ * waits. */
 static bool
 device_drain(struct rt_device *base, const rt_stream *stream, struct sp_diag *diag)
 {

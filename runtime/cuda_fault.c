@@ -1,7 +1,8 @@
 /* cuda_fault: exceptions that kernels raise on a GPU. A launch of a kernel that can raise gets
  * one of 256 struct sp_fault in host memory that the device writes over the bus; its address
  * travels in the parameter area. After a wait the slots of what was waited for are looked at and
- * freed, and the faults become diagnostics of the threads that launched (unraised.c). A kernel that cannot raise never comes here.
+ * freed, and the faults become diagnostics of the threads that launched (unraised.c). A kernel that
+ * cannot raise never comes here.
  *
  * Threads launch while others wait, so a wait covers the launches that were numbered when it began.
  * When all slots are in flight the launch waits for the device. A slot holds a share of the
@@ -80,7 +81,8 @@ fault_find_raised(const struct cuda_faults *faults, uint32_t *slot_out)
     return found;
 }
 
-/* With the lock held: what was waited for is freed; what raised is kept for the thread that launched. */
+/* With the lock held: what was waited for is freed; what raised is kept for the thread that
+ * launched. */
 static void
 fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t before)
 {

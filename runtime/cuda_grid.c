@@ -1,6 +1,6 @@
-/* cuda_grid: launches whose blocks wait for each other. In: code whose artifact is cooperative. Out: a
- * launch by the driver's own call for that, if all blocks can run at the same time; else an error with
- * both numbers.
+/* cuda_grid: launches whose blocks wait for each other. In: code whose artifact is cooperative.
+ * Out: a launch by the driver's own call for that, if all blocks can run at the same time; else an
+ * error with both numbers.
  *
  * The blocks meet in four bytes of the device's memory (codegen/emit_grid.c), which every barrier
  * leaves fit for the next one. Launches of one stream run one after the other, so each stream has

@@ -1,12 +1,12 @@
-/* cuda_print: what kernels print on a GPU. Records go to host memory that the device writes over the
- * bus; their counters are in the device's memory, where many threads add to one word at the speed of
- * its cache. A launch that may print has a slot (cuda_fault.c), which keeps its artifact until its
- * records were read. The launch's number in a record is the slot's and how often that was taken, so that
- * a record which comes late is never taken for another launch's.
+/* cuda_print: what kernels print on a GPU. Records go to host memory that the device writes over
+ * the bus; their counters are in the device's memory, where many threads add to one word at the
+ * speed of its cache. A launch that may print has a slot (cuda_fault.c), which keeps its artifact
+ * until its records were read. The launch's number in a record is the slot's and how often that was
+ * taken, so that a record which comes late is never taken for another launch's.
  *
  * Reading stops at a record whose words are reserved but not written. After a wait all records of
- * the launches that were waited for are written, but one of a launch on another stream may lie between
- * them: it is being written, and is waited for. */
+ * the launches that were waited for are written, but one of a launch on another stream may lie
+ * between them: it is being written, and is waited for. */
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>

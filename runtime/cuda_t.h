@@ -168,15 +168,15 @@ bool rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code,
 /* The slot's launch is in its stream. */
 void rt_cuda_fault_launched(struct cuda_device *dev, uint32_t slot);
 void rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot);
-/* After a wait that began when `n_launched` was `before`: frees the slots of what was waited for; false
- * if a kernel raised. */
+/* After a wait that began when `n_launched` was `before`: frees the slots of what was waited for;
+ * false if a kernel raised. */
 bool rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint64_t before,
                             struct sp_diag *diag);
 
 /* cuda_print.c. With the faults' lock held and the context current, but for the last two. */
 enum cuda_print { CUDA_PRINT_FAILED, CUDA_PRINT_FULL, CUDA_PRINT_READY };
-/* Gives the launch of a slot a printer. FULL, unless `anyway`: little of the buffer is left, and waiting
- * for the device would clear it, but for launches that others are just starting. */
+/* Gives the launch of a slot a printer. FULL, unless `anyway`: little of the buffer is left, and
+ * waiting for the device would clear it, but for launches that others are just starting. */
 enum cuda_print rt_cuda_print_take(struct cuda_device *dev, uint32_t slot, bool anyway,
                                    struct sp_diag *diag);
 /* After a wait for `stream` (NULL: for all), before the slots of what was waited for are released:

@@ -1,10 +1,12 @@
-/* print: what kernels have printed, from the buffer that they write (struct sp_printer) to the host.
+/* print: what kernels have printed, from the buffer that they write (struct sp_printer) to the
+ * host.
  *
- * A buffer fills from its first word on. Its owner reads it whenever it likes: records whose head is
- * written are copied, each run of one artifact's as a struct rt_print, which keeps the artifact; an
- * unwritten head ends the reading. Once no launch that prints is running the buffer is cleared
+ * A buffer fills from its first word on. Its owner reads it whenever it likes: records whose head
+ * is written are copied, each run of one artifact's as a struct rt_print, which keeps the artifact;
+ * an unwritten head ends the reading. Once no launch that prints is running the buffer is cleared
  * and begins anew, so space is never used again under a running kernel. A ring, the alternative,
- * needs every thread to know how far the host has read, and loses its place where records were lost. */
+ * needs every thread to know how far the host has read, and loses its place where records were
+ * lost. */
 #include <stdlib.h>
 #include <string.h>
 

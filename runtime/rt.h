@@ -266,9 +266,9 @@ rt_device_stream_destroy(struct rt_device *dev, rt_stream stream, struct sp_diag
     return dev->ops->stream_destroy(dev, stream, diag);
 }
 
-/* Waits as it is told (blocks). Succeeds with `*done_out` false when time is up. Once done it fails with
- * what went wrong since the last wait or copy: a kernel's exception (of this thread's launches first,
- * else of another one's that nobody has raised), a dead context, an interrupt. */
+/* Waits as it is told (blocks). Succeeds with `*done_out` false when time is up. Once done it fails
+ * with what went wrong since the last wait or copy: a kernel's exception (of this thread's launches
+ * first, else of another one's that nobody has raised), a dead context, an interrupt. */
 SP_MUST_CHECK static inline bool
 rt_device_wait_for(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
                    struct sp_diag *diag)
@@ -358,8 +358,8 @@ struct rt_print {
 };
 void rt_prints_free(struct rt_print *first);
 
-/* What kernels have printed that was not taken yet; NULL: nothing. Everything that was waited for is
- * there, and what a running kernel has printed so far. The caller frees it. */
+/* What kernels have printed that was not taken yet; NULL: nothing. Everything that was waited for
+ * is there, and what a running kernel has printed so far. The caller frees it. */
 static inline struct rt_print *
 rt_device_take_prints(struct rt_device *dev)
 {

@@ -49,8 +49,8 @@ SP_MUST_CHECK bool rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver 
 SP_MUST_CHECK bool rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out,
                                struct sp_diag *diag);
 
-/* unraised.c: exceptions that were found, one per thread of the host that launched. Whose lock guards
- * the list guards these. */
+/* unraised.c: exceptions that were found, one per thread of the host that launched. Whose lock
+ * guards the list guards these. */
 struct rt_unraised {
     uint64_t thread;
     bool shown; /* another thread has raised a copy */
@@ -83,7 +83,8 @@ uint64_t rt_print_capacity(void);
 typedef struct artifact *rt_print_owner(void *context, uint32_t launch);
 /* Copies the records that were written since the last time. */
 void rt_print_read(struct rt_print_buffer *buffer, rt_print_owner *owner, void *context);
-/* Begins anew: no launch that prints is running, everything was read but `n_lost` that did not fit. */
+/* Begins anew: no launch that prints is running, everything was read but `n_lost` that did not
+ * fit. */
 void rt_print_clear(struct rt_print_buffer *buffer, uint64_t n_lost);
 struct rt_print *rt_print_take(struct rt_print_buffer *buffer);
 

@@ -1,9 +1,9 @@
 /* unraised: exceptions of kernels that a device has found and no thread of the host has raised yet.
  *
  * Each belongs to the thread that launched: its next wait raises it, whoever else waited before. A
- * thread that synchronises raises those of others too, a copy of the oldest that nobody has raised, so
- * that the results of a thread that never waits are not taken for whole. Several launches of one thread
- * give the first one's exception with notes on the others.
+ * thread that synchronises raises those of others too, a copy of the oldest that nobody has raised,
+ * so that the results of a thread that never waits are not taken for whole. Several launches of one
+ * thread give the first one's exception with notes on the others.
  *
  * Lost alternatives: one exception per device for whoever asks first, which leaves the thread whose
  * work failed without; owners alone, which hides the failures of threads that only launch. */

@@ -1,4 +1,5 @@
-/* artifact: the owner of a compilation's result, and the text of a fault that a running kernel left. */
+/* artifact: the owner of a compilation's result, and the text of a fault that a running kernel
+ * left. */
 #include "support/artifact.h"
 
 #include <stdlib.h>

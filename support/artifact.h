@@ -35,7 +35,8 @@ struct sp_param {
     uint32_t size_B;   /* 1, 2, 4 or 8 */
 };
 
-/* A place in the kernel that can raise. `code` says which error; the fault's values fill the text. */
+/* A place in the kernel that can raise. `code` says which error; the fault's values fill the
+ * text. */
 struct sp_fault_site {
     enum sp_error code;
     struct sp_src where; /* strings belong to the artifact */
@@ -47,8 +48,9 @@ struct sp_fault_site {
 #define SP_PRINT_VALUES 64
 
 /* Where the threads of a launch leave what they print. A record of n values is 1 + n words:
- * SP_PRINT_HEAD(...), written last and released, and the values. A thread reserves its words by adding
- * to the first counter; what ends beyond the capacity is not written but counted by the second. */
+ * SP_PRINT_HEAD(...), written last and released, and the values. A thread reserves its words by
+ * adding to the first counter; what ends beyond the capacity is not written but counted by the
+ * second. */
 struct sp_printer {
     uint64_t
         counters;   /* address of two 64-bit numbers: words reserved so far, records lost so far */
@@ -65,8 +67,9 @@ struct sp_printer {
 #define SP_PRINT_LAUNCH(head) ((uint32_t)((head) >> 32 & 0xffffff))
 #define SP_PRINT_N_VALUES(head) ((uint32_t)((head) >> 56 & 127))
 
-/* What the threads of a launch share. Written once by the first thread that raises: `state` goes 0 -> 1 (claimed, by
- * compare-and-swap) -> 2 (complete). For OUT_OF_BOUNDS the values are index, axis, rank, shape... */
+/* What the threads of a launch share. Written once by the first thread that raises: `state` goes 0
+ * -> 1 (claimed, by compare-and-swap) -> 2 (complete). For OUT_OF_BOUNDS the values are index,
+ * axis, rank, shape... */
 struct sp_fault {
     uint32_t state;
     uint32_t site;
@@ -94,9 +97,9 @@ struct sp_block {
  *
  * A kernel whose threads may wait has wait sites, and its entry is another function:
  *     void entry(struct sp_waiting *out);
- * which says how large a thread's frame is and how to run it. `start` runs a thread until it ends or
- * waits, `resume` goes on where it waited; neither calls back. Where a thread waits is in its `wait`
- * when they return: 0 if it has ended, else the number of a wait site plus one. */
+ * which says how large a thread's frame is and how to run it. `start` runs a thread until it ends
+ * or waits, `resume` goes on where it waited; neither calls back. Where a thread waits is in its
+ * `wait` when they return: 0 if it has ended, else the number of a wait site plus one. */
 enum sp_wait_kind {
     SP_WAIT_BARRIER, /* for the block; these four do not go together */
     SP_WAIT_COUNT,   /* `operand` is a predicate; `result`: for how many threads it is true */
@@ -113,7 +116,8 @@ enum sp_wait_kind {
  * each lane's `operand` (64 bits, of whatever type) and `argument` and fills its `result`. */
 enum sp_meet {
     SP_MEET_SYNC, /* nothing */
-    /* `operand` of another lane; `argument`: the five bits that say which one, the group's width << 8 */
+    /* `operand` of another lane; `argument`: the five bits that say which one, the group's width <<
+     * 8 */
     SP_MEET_SHFL,
     SP_MEET_SHFL_UP,
     SP_MEET_SHFL_DOWN,
@@ -140,8 +144,8 @@ struct sp_wait_site {
     char *name;          /* "gpu.syncthreads" */
 };
 
-/* What a thread and the scheduler tell each other. `start` reads the index; before it waits, a thread
- * fills what its kind of wait needs, and finds the result when it is resumed. */
+/* What a thread and the scheduler tell each other. `start` reads the index; before it waits, a
+ * thread fills what its kind of wait needs, and finds the result when it is resumed. */
 struct sp_thread {
     uint32_t wait;
     uint32_t index[3];
@@ -201,8 +205,8 @@ struct artifact *sp_artifact_share(struct artifact *artifact);
 /* Gives up one share; the last frees the artifact and everything it owns. NULL is allowed. */
 void sp_artifact_destroy(struct artifact *artifact);
 
-/* The exception that a filled-in fault stands for: message with index, shape, place, block and thread.
- * In a diagnostic that is set already, a note that names the kernel and the place. */
+/* The exception that a filled-in fault stands for: message with index, shape, place, block and
+ * thread. In a diagnostic that is set already, a note that names the kernel and the place. */
 void sp_fault_explain(const struct artifact *artifact, const struct sp_fault *fault,
                       struct sp_diag *diag);
 

@@ -84,7 +84,8 @@ void sp_diag_place(struct sp_diag *diag, const struct sp_src *where);
 void sp_diag_copy(struct sp_diag *to, const struct sp_diag *from);
 
 /* The whole text for people: place, source line and caret when the file can be read, reason, hint,
- * notes. `source_line` overrides reading the file (a callback for interactive sources), may be NULL. */
+ * notes. `source_line` overrides reading the file (a callback for interactive sources), may be
+ * NULL. */
 typedef bool (*sp_source_line_fn)(void *context, const char *file, int32_t line,
                                   struct sp_str *out);
 void sp_diag_print(const struct sp_diag *diag, sp_source_line_fn source_line, void *context,

@@ -1,4 +1,5 @@
-/* Content hashing: BLAKE2b (RFC 7693) with a 16-byte digest. Equal digests are taken as equal content. */
+/* Content hashing: BLAKE2b (RFC 7693) with a 16-byte digest. Equal digests are taken as equal
+ * content. */
 #ifndef SP_HASH_H
 #define SP_HASH_H
 

@@ -30,7 +30,8 @@ void sp_map_copy(struct sp_map *map, const struct sp_map *from);
 /* The address of the key's value, or NULL. */
 uint32_t *sp_map_find(const struct sp_map *map, const void *key, size_t len);
 
-/* The address of the key's value. A new key is copied to `arena` with value 0 and sets `*is_new`. */
+/* The address of the key's value. A new key is copied to `arena` with value 0 and sets
+ * `*is_new`. */
 uint32_t *sp_map_intern(struct sp_map *map, struct sp_arena *arena, const void *key, size_t len,
                         bool *is_new);
 

@@ -21,8 +21,8 @@ void sp_str_printf(struct sp_str *str, const char *format, ...)
 void sp_str_vprintf(struct sp_str *str, const char *format, va_list args);
 /* As Python's repr of a float. */
 void sp_str_add_double(struct sp_str *str, double value);
-/* Hands the text over: free() it. The builder owns nothing then, so it need not be finished; it may be
- * added to again, and its `data` is NULL until then. */
+/* Hands the text over: free() it. The builder owns nothing then, so it need not be finished; it may
+ * be added to again, and its `data` is NULL until then. */
 char *sp_str_take(struct sp_str *str);
 
 #endif

@@ -1,4 +1,5 @@
-/* vec: the growth step behind the vector macros; capacity doubles, so a push is constant on average. */
+/* vec: the growth step behind the vector macros; capacity doubles, so a push is constant on
+ * average. */
 #include "support/vec.h"
 
 #include <string.h>

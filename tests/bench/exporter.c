@@ -1,6 +1,6 @@
 /* exporter: a library with DLPack's C exchange interface, for launch_host.py: tensors of one
- * dimension in a table that is searched by the object, and a current stream, as cheap as torch's. Built
- * by launch_host.py with the system's compiler. */
+ * dimension in a table that is searched by the object, and a current stream, as cheap as torch's.
+ * Built by launch_host.py with the system's compiler. */
 #include <stdint.h>
 #include <string.h>
 

@@ -45,7 +45,8 @@ floor_load(const char *ptx, const char *entry, double *load_us)
     return error ? error : function(&floor_state.function, module, entry);
 }
 
-/* Microseconds per launch over `n` launches after a synchronisation; negative: the driver's error. */
+/* Microseconds per launch over `n` launches after a synchronisation; negative: the driver's
+ * error. */
 double
 floor_burst(int n, unsigned grid, unsigned block, void **params)
 {

@@ -1,7 +1,7 @@
-/* The floor of a barrier on the CPU device: what it costs to go from thread to thread when nobody looks
- * where they wait. Frames as LLVM lays them out (a pointer to the code that goes on, the mailbox, a
- * counter) are resumed in turn through their pointers, by a call that compilers cannot see through.
- * Prints nanoseconds per resumption for as many frames as the argument says. */
+/* The floor of a barrier on the CPU device: what it costs to go from thread to thread when nobody
+ * looks where they wait. Frames as LLVM lays them out (a pointer to the code that goes on, the
+ * mailbox, a counter) are resumed in turn through their pointers, by a call that compilers cannot
+ * see through. Prints nanoseconds per resumption for as many frames as the argument says. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 
 includes: every folder includes only what its row allows (docs/architecture.md draws the borders).
 headers: every header compiles alone, as C11 with all warnings.
-sizes: no source above 800 lines, half of the .c files below 300, every .c opens with a paragraph.
+sizes: no source above 800 lines, half of the .c files below 300, every .c opens with a paragraph
+    and has at most 100 columns, snippets in comments aside.
 errors: every code of support/errors.def and warnings.def is named by a test that raises it.
 environment: every variable of the environment that is read stands in docs/reference.md.
 
@@ -47,6 +48,8 @@ FOREIGN = re.compile(r"(Python|structmember|cuda\w*|nv\w+|numpy/.*|llvm/.*|llvm-
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 LARGEST_LINES = 800
+LARGEST_COLUMNS = 100
+SNIPPET = re.compile(r" *\*  +\S")
 MEDIAN_LINES = 300
 
 
@@ -102,6 +105,9 @@ def check_sizes() -> Iterator[str]:
         if path.suffix == ".c":
             if not name.startswith("tests/"):
                 lines_of_c.append(lines)
+            for number, line in enumerate(text.splitlines(), 1):
+                if len(line) > LARGEST_COLUMNS and not SNIPPET.match(line):
+                    yield f"{name}:{number}: {len(line)} columns, more than {LARGEST_COLUMNS}"
             if not text.startswith("/*"):
                 yield f"{name}:1: opens without a paragraph that says what it does"
     if median(lines_of_c) > MEDIAN_LINES:

@@ -1,5 +1,5 @@
-/* Random programs: golden texts with words exchanged. Whatever the parser and the verifier let pass is
- * compiled for a GPU or the host, with or without optimisation; LLVM must not abort and must not
+/* Random programs: golden texts with words exchanged. Whatever the parser and the verifier let pass
+ * is compiled for a GPU or the host, with or without optimisation; LLVM must not abort and must not
  * find fault with what was emitted.
  *
  *     test_codegen fuzz SECONDS FOLDER [SEED]

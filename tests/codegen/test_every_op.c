@@ -1,5 +1,5 @@
-/* Whatever the verifier accepts compiles, or gets a diagnostic: every operation on every machine type,
- * for the oldest GPU and the host, with and without optimisation. LLVM must never abort. */
+/* Whatever the verifier accepts compiles, or gets a diagnostic: every operation on every machine
+ * type, for the oldest GPU and the host, with and without optimisation. LLVM must never abort. */
 #include <stdio.h>
 
 #include "tests/codegen/host_run.h"

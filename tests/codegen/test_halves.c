@@ -1,5 +1,6 @@
-/* Conversions and fused products of float16 and bfloat16 on the host, by the processor's instructions
- * and by integer operations alone, against ir/half.c, and that against the C compiler's _Float16. */
+/* Conversions and fused products of float16 and bfloat16 on the host, by the processor's
+ * instructions and by integer operations alone, against ir/half.c, and that against the C
+ * compiler's _Float16. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,7 +221,8 @@ test_bfloat16_by_bits(void **state)
     }
 }
 
-/* By hand: products that are the middle of two numbers, and what the last bit of the sum decides. */
+/* By hand: products that are the middle of two numbers, and what the last bit of the sum
+ * decides. */
 static void
 test_fused_by_hand(void **state)
 {

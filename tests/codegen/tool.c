@@ -5,8 +5,8 @@
  *                       [--signature TEXT] [--ptx-cap N] [--NAME=VALUE] [--no-opt] FILE
  *
  * STAGE is a name of stages.def. Text of phase py is compiled for the signature, text of phase core
- * as it is. Lines that begin with `;` are notes (RUN and CHECK lines) and are blanked. Exit status 1 and the
- * diagnostic on stderr if the compiler says no. */
+ * as it is. Lines that begin with `;` are notes (RUN and CHECK lines) and are blanked. Exit status
+ * 1 and the diagnostic on stderr if the compiler says no. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

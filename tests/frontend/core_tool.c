@@ -2,9 +2,9 @@
  *
  *     core_tool FIXTURE NAME SIGNATURE [NAME SIGNATURE]...
  *
- * One line per function: its name and how often each operation occurs, in the order of ops.def; or the
- * diagnostic. A function that returns a value is called by an entry of our own, since kernels return
- * nothing. Exit status 2: a function cannot be read. */
+ * One line per function: its name and how often each operation occurs, in the order of ops.def; or
+ * the diagnostic. A function that returns a value is called by an entry of our own, since kernels
+ * return nothing. Exit status 2: a function cannot be read. */
 #include <stdio.h>
 #include <string.h>
 

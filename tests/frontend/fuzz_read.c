@@ -1,8 +1,9 @@
 /* fuzz_read: any bytes as a code object, through decoder, blocks and builder.
  *
- * In: a head of counts (tests/frontend/fixtures.py writes seeds), the exception table, code units. Out:
- * nothing; an error is a value, a module must pass the verifier and give its text twice. Names and
- * constants are of every kind, chosen by their number, so that a mutated index still means something. */
+ * In: a head of counts (tests/frontend/fixtures.py writes seeds), the exception table, code units.
+ * Out: nothing; an error is a value, a module must pass the verifier and give its text twice. Names
+ * and constants are of every kind, chosen by their number, so that a mutated index still means
+ * something. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* test_fixtures: 80 functions compiled by five CPython versions, through decoder, blocks and builder.
+/* test_fixtures: 80 functions compiled by five CPython versions, through decoder, blocks and
+ * builder.
  *
  * The decoder is held against the listings that each version's own `dis` made; blocks against the
  * definition of a flow graph and of dominance; modules against the verifier, the parser and each
@@ -120,7 +121,8 @@ check_decode(const struct fe_fixture *fixture, const struct fe_fixture_function 
 
 static uint32_t n_tables;
 
-/* The location table gives what co_positions() listed in that version, and no more when it is cut. */
+/* The location table gives what co_positions() listed in that version, and no more when it is
+ * cut. */
 static void
 check_positions(const struct fe_fixture *fixture, const struct fe_fixture_function *function)
 {
@@ -361,7 +363,8 @@ test_no_errors(void **state)
     }
 }
 
-/* The same source gives the same function, whatever the version: straight-line code to the letter. */
+/* The same source gives the same function, whatever the version: straight-line code to the
+ * letter. */
 static void
 test_versions_agree(void **state)
 {

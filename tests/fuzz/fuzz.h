@@ -1,4 +1,5 @@
-/* The border between a fuzz target and what drives it: an engine of the compiler's, or fuzz_main.c. */
+/* The border between a fuzz target and what drives it: an engine of the compiler's, or
+ * fuzz_main.c. */
 #ifndef TESTS_FUZZ_H
 #define TESTS_FUZZ_H
 

@@ -2,11 +2,11 @@
  *
  *     target [--seconds N] [--seed S] [FILE...]
  *
- * In: files as seeds; without them inputs are random bytes. Out: nothing, or the crash of the target.
- * Each file is run as it is, then for N seconds mutated copies: bytes set, flipped, moved, removed,
- * doubled, and the tail of another seed put on. The input of a run depends on the seed and its number
- * alone; both are printed by a crash's handler, with the input left in crash-<seed>-<number>.
- * No coverage: an engine finds more, this finds what it finds anywhere. */
+ * In: files as seeds; without them inputs are random bytes. Out: nothing, or the crash of the
+ * target. Each file is run as it is, then for N seconds mutated copies: bytes set, flipped, moved,
+ * removed, doubled, and the tail of another seed put on. The input of a run depends on the seed and
+ * its number alone; both are printed by a crash's handler, with the input left in
+ * crash-<seed>-<number>. No coverage: an engine finds more, this finds what it finds anywhere. */
 #include "tests/fuzz/fuzz.h"
 
 #include <signal.h>

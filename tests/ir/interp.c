@@ -4,8 +4,8 @@
  * memory. It is the oracle of the passes' tests and therefore shares nothing with ir/fold.c:
  * integers are 128 bits wide and cut after each step, floats go through long double only where that
  * is exact. Every NaN becomes the one quiet NaN, for payloads and signs of NaN are not defined.
- * What ops.def leaves undefined (a division by zero, a shift by the width), which LLVM would silently
- * turn into anything, ends the run as INTERP_BAD. */
+ * What ops.def leaves undefined (a division by zero, a shift by the width), which LLVM would
+ * silently turn into anything, ends the run as INTERP_BAD. */
 #include "tests/ir/interp.h"
 
 #include <math.h>
@@ -273,8 +273,8 @@ memory_slot(struct interp *in, uint32_t size_B)
     return (uint64_t)(uintptr_t)(in->slots + in->slots_B - (size_B + 7) / 8 * 8);
 }
 
-/* Of floats: whether `b` takes the place of `a`, for it is less, or greater, in the order of numbers
- * that has -0.0 below 0.0. */
+/* Of floats: whether `b` takes the place of `a`, for it is less, or greater, in the order of
+ * numbers that has -0.0 below 0.0. */
 static bool
 atomic_replaces(ir_type type, bool greater, uint64_t a, uint64_t b)
 {

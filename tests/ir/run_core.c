@@ -1,5 +1,5 @@
-/* run_core: interp.c with a thread's indices and the C library's functions. What lowering promises never
- * to do (interp.c's INTERP_BAD) is a failed assertion. */
+/* run_core: interp.c with a thread's indices and the C library's functions. What lowering promises
+ * never to do (interp.c's INTERP_BAD) is a failed assertion. */
 #include "tests/ir/run_core.h"
 
 #include <assert.h>

@@ -1,4 +1,5 @@
-/* What tests of one device begin and end with. Whoever has a stand-in checks that it got all back. */
+/* What tests of one device begin and end with. Whoever has a stand-in checks that it got all
+ * back. */
 #ifndef TESTS_RUNTIME_FIXTURE_H
 #define TESTS_RUNTIME_FIXTURE_H
 

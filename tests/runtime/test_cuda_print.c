@@ -1,6 +1,6 @@
-/* What kernels print on a GPU, from the buffer to the records that a host takes, against the stand-in for
- * libcuda. The test is the kernel's thread: it finds the printer by the launch's parameters and writes
- * records as compiled code does. */
+/* What kernels print on a GPU, from the buffer to the records that a host takes, against the
+ * stand-in for libcuda. The test is the kernel's thread: it finds the printer by the launch's
+ * parameters and writes records as compiled code does. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* cmocka with the headers that it wants first. Include this in C tests, nothing else of cmocka's. */
+/* cmocka with the headers that it wants first. Include this in C tests, nothing else of
+ * cmocka's. */
 #ifndef TESTS_CHECK_H
 #define TESTS_CHECK_H
 
