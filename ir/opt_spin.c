@@ -35,7 +35,8 @@
 
 #include <assert.h>
 
-#define SPIN_DEPTH 8 /* loads that a load's address depends on */
+#define SPIN_DEPTH 8     /* loads that a load's address depends on */
+#define SPIN_BRANCHES 64 /* that one exit depends on */
 
 struct spin {
     struct ir_module *module;
@@ -389,14 +390,16 @@ spin_leaf_waits(struct spin *s, ir_ref condition)
     struct sp_bits done;
     uint32_t n_loads = s->loads.len;
     bool waits = false;
+    uint32_t left = SPIN_BRANCHES;
     sp_bits_init(&done, s->arena, s->func->insns.len);
     s->branches.len = 0;
     sp_vec_push(s->arena, &s->branches, condition);
-    for (s->strict = false; !waits && s->branches.len; s->strict = true) {
+    for (s->strict = false; !waits && s->branches.len && left; s->strict = true) {
         ir_ref leaf = sp_vec_pop(&s->branches);
         bool can_stay;
         if (!sp_bits_add(&done, leaf))
             continue;
+        left--;
         waits = spin_values_wait(s, leaf, &can_stay);
         if (!waits)
             s->loads.len = n_loads;
