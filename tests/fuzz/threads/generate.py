@@ -16,42 +16,7 @@ from typing import Any
 
 import numpy as np
 
-INTS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-VARIABLES = {
-    "a": "int64",
-    "b": "int64",
-    "u": "uint32",
-    "v": "int32",
-    "w": "uint8",
-    "f": "float32",
-    "g": "float64",
-    "h": "float16",
-    "p": "bool",
-    "q": "bool",
-}
-LAUNCHES = [
-    (1, 1),
-    (1, 7),
-    (2, 32),
-    (1, 64),
-    (2, (8, 5)),
-    (2, 33),
-    (1, (4, 4, 4)),
-    (1, 96),
-    (3, (2, 3)),
-]
-COMMUTE = ("add", "sub", "min", "max", "and_", "or_", "xor")
-HEAD = """\
-    x0, y0, z0 = gpu.threadIdx.x, gpu.threadIdx.y, gpu.threadIdx.z
-    n, o = gpu.blockDim.x, gpu.blockDim.y
-    t = x0 + n * (y0 + o * z0)
-    T = n * o * gpu.blockDim.z
-    lane = t % 32
-    block = gpu.blockIdx.x
-    lanes = min(T - t // 32 * 32, 32)
-    full = gpu.uint32((1 << lanes) - 1)
-"""
+from .words import COMMUTE, FLOATS, HEAD, INTS, LAUNCHES, VARIABLES
 
 
 @dataclass
@@ -243,13 +208,24 @@ class Generator:
     def into(self, target: str, kind: str, text: str) -> list[str]:
         """The value of a type into a variable of another, if it may not fit."""
         to = VARIABLES[target]
+        value = f"gpu.{to}({text})"
         if to == "bool":
-            return [f"{target} = bool({text} != {text.split('(')[0] and 0})"]
-        if to in INTS and kind in FLOATS:
-            return [f"{target} = gpu.{to}(gpu.int64({text} > gpu.{kind}(1)))"]
-        if to in INTS and self.check:
-            return [f"{target} = gpu.{to}(gpu.int64({text}) % 100)"]
-        return [f"{target} = gpu.{to}({text})"]
+            value = f"bool({text} != 0)"
+        elif to in INTS and kind in FLOATS:
+            value = f"gpu.{to}(gpu.int64({text} > gpu.{kind}(1)))"
+        elif to in INTS and self.check:
+            value = f"gpu.{to}(gpu.int64({text}) % 100)"
+        return [f"{target} = {value}", *self.noted(target)]
+
+    def noted(self, *names: str) -> list[str]:
+        """The values go into a checksum, so that nothing is forgotten."""
+        lines = []
+        for name in names:
+            number = f"gpu.int64({name})"
+            if VARIABLES[name] in FLOATS:
+                number = f"(1 if {name} > 1 else 2 if {name} < 0.5 else 3)"
+            lines.append(f"acc = (acc * 31 + {number}) % 1000003")
+        return lines
 
     def on_exchange(self, depth: int, where: str) -> list[str]:
         name, kind = self.rng.choice(sorted(self.shared.items()))
@@ -269,7 +245,7 @@ class Generator:
         bound = self.pick("2", "3", "s + 1")
         k = self.fresh("k")
         wide = "int64" if kind in INTS else "float64"
-        add = f"gpu.{wide}({read})"
+        add, target = f"gpu.{wide}({read})", "a" if wide == "int64" else "g"
         lines = [
             f"for {k} in range({bound}):",
             f"    r0 = {add}",
@@ -278,7 +254,8 @@ class Generator:
             "    gpu.syncthreads()",
             f"    r1 = {add}",
             "    gpu.syncthreads()",
-            f"    {'a' if wide == 'int64' else 'g'} = r0 % 997 + r1 % 991",
+            f"    {target} = r0 % 997 + r1 % 991",
+            *indented(self.noted(target)),
         ]
         return lines
 
@@ -310,7 +287,7 @@ class Generator:
             f"gpu.shfl_up_sync(full, {name}, {self.uniform()})",
             f"gpu.shfl_xor_sync(full, {name}, 1)" if self.threads % 2 == 0 else f"{name}",
         )
-        return [f"{name} = {text}"]
+        return [f"{name} = {text}", *self.noted(name)]
 
     def on_group(self, depth: int, where: str) -> list[str]:
         """What lanes tell each other for which a condition holds."""
@@ -333,7 +310,7 @@ class Generator:
         lines += [f"if {c}:", *indented(inside)]
         if self.chance(0.5):
             lines += ["else:", *indented(self.meeting(f"(full & ~{m})"))]
-        return lines
+        return [*lines, *self.noted("a", "u", "v")]
 
     def meeting(self, m: str) -> list[str]:
         word = self.pick("add", "min", "max", "and", "or", "xor")
@@ -376,7 +353,8 @@ class Generator:
         self.functions.append("\n".join(lines) + "\n")
         d = f"{self.int_(1)} % 100" if wide == "int64" else self.float_()
         target = self.variable("int64" if wide == "int64" else "float64")
-        return [f"{target} = {f}({name}, t, T, {d}, {self.uniform()})"]
+        call = f"{target} = {f}({name}, t, T, {d}, {self.uniform()})"
+        return [call, *self.noted(target)]
 
     def on_inner(self, depth: int, where: str) -> list[str]:
         """A closure that meets, over variables that change."""
@@ -397,6 +375,7 @@ class Generator:
             f"def {f}(d):",
             *indented([*body, "return gpu.int64(r)"]),
             self.pick(f"a = {f}({self.rng.randint(0, 3)})", twice),
+            *self.noted("a", "b"),
         ]
 
     def on_tuple(self, depth: int, where: str) -> list[str]:
@@ -507,7 +486,7 @@ class Generator:
             f"{c} = bool({self.bool_()})",
             f"full = gpu.ballot_sync(full, not {c})",
             f"if {c}:",
-            "    out[block, t, 0] = a",
+            "    out[block, t, 11] = acc",
             "    out[block, t, 9] = -1",
             "    return",
         ]
@@ -556,12 +535,14 @@ class Generator:
             "h = gpu.float16(1)",
             "p = bool(t % 2 == 0)",
             "q = bool(x[0] > 0)",
+            "acc = gpu.int64(t)",
         ]
         lines = [*first, *self.declarations()]
-        lines += self.body(self.rng.randint(2, 5), 2, "block")
+        lines += self.body(self.rng.randint(3, 6), 2, "block")
         if self.chance(0.25):
             lines += self.leave()
             lines += self.body(2, 1, "block")
+        lines.append("out[block, t, 11] = acc")
         for k, name in enumerate(VARIABLES):
             text = f"gpu.float64({name})" if VARIABLES[name] in FLOATS else f"gpu.int64({name})"
             lines.append(
