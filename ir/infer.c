@@ -240,20 +240,23 @@ infer_phi(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
             infer_rise(in, out, instance->cells[ir_operand(instance, ref, i)]);
 }
 
-/* A number that has no value on one way in reads 0 there, so it is no constant. */
-static bool
-infer_is_part_undefined(struct infer *in, const struct ir_instance *instance, ir_ref ref)
+/* What is known of a phi that has no value on one way in: there a number reads 0 and an array has no
+ * elements, so it is no constant and no array whose type says how many. */
+static struct ir_cell
+infer_part_undefined(struct infer *in, const struct ir_instance *instance, ir_ref ref)
 {
     const struct ir_insn *phi = ir_insn(instance->func, ref);
     struct ir_cell cell = instance->cells[ref];
-    if (phi->op != IR_PHI || !cell.constant || !infer_known(cell.type) ||
-        infer_object(in, cell.type))
-        return false;
+    if (phi->op != IR_PHI || !infer_known(cell.type) || infer_object(in, cell.type))
+        return cell;
+    struct ir_cell dropped = {ir_type_drop_extents(in->module, cell.type), 0};
+    if (dropped.type == cell.type && !cell.constant)
+        return cell;
     for (uint32_t i = 0; i < phi->n_args; i++)
         if (ir_edge_is_live(instance, phi->block, i) &&
             infer_operand(instance, ref, i).type == IR_T_NONE)
-            return true;
-    return false;
+            return dropped;
+    return cell;
 }
 
 static void
@@ -319,7 +322,7 @@ infer_visit(struct infer *in, struct ir_instance *instance, ir_ref ref)
 }
 
 /* Nothing is left to do, so a value without a type has none: phis that read one lose their
- * constants. True if one did. */
+ * constants and extents. True if one did. */
 static bool
 infer_drop_undefined(struct infer *in)
 {
@@ -327,9 +330,11 @@ infer_drop_undefined(struct infer *in)
     for (uint32_t i = 0; i < in->typed->instances.len; i++) {
         struct ir_instance *instance = in->typed->instances.data[i];
         for (ir_ref ref = 1; ref < instance->func->insns.len; ref++) {
-            if (!infer_is_part_undefined(in, instance, ref))
+            struct ir_cell cell = infer_part_undefined(in, instance, ref);
+            struct ir_cell *known = &instance->cells[ref];
+            if (cell.type == known->type && cell.constant == known->constant)
                 continue;
-            instance->cells[ref].constant = 0;
+            *known = cell;
             infer_queue_users(in, instance, ref);
             dropped = true;
         }

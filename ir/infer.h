@@ -230,6 +230,9 @@ bool ir_slice_of(const struct ir_module *module, ir_const slice, uint32_t n, int
 /* The type where variables of these types meet (numbers.md, Joins); also tuples, arrays,
  * objects. */
 ir_type ir_type_join(struct ir_module *module, ir_type a, ir_type b);
+
+/* The type without the extents that the types of arrays in it know. */
+ir_type ir_type_drop_extents(struct ir_module *module, ir_type type);
 /* The place of a field in a NamedTuple; -1: the type is none or has no such field. */
 int ir_type_field(const struct ir_module *module, ir_type type, const char *name);
 /* What reading an element of an array of this dtype gives. */

@@ -257,12 +257,17 @@ memory_type(struct infer *in, enum ir_space space, ir_type dtype, const struct m
 static bool
 memory_array_like(struct intrin_call *call, struct ir_cell *out)
 {
-    const struct ir_type_info *info = ir_type_info(call->in->module, call->args[0].type);
+    ir_ref ref;
+    struct ir_cell array = memory_param(call, 0, &ref);
+    if (!ref)
+        return CALL_ERROR(call, ARGUMENT_MISSING, "ary", call->name) ||
+               CALL_HINT(call, "%s", call->row->doc);
+    const struct ir_type_info *info = ir_type_info(call->in->module, array.type);
     if (info->kind == IR_KIND_ARRAY && info->space == IR_SPACE_CONST) {
-        *out = call->args[0];
+        *out = array;
         return true;
     }
-    CALL_ERROR(call, ARGUMENT_TYPE, "'ary'", call->name, infer_text(call->in, call->args[0].type));
+    CALL_ERROR(call, ARGUMENT_TYPE, "'ary'", call->name, infer_text(call->in, array.type));
     return CALL_HINT(call, "give a NumPy array that is a global or closure variable of the kernel");
 }
 

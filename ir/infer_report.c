@@ -53,24 +53,42 @@ report_is_object(const struct infer *in, ir_type type)
     return infer_object(in, type) || ir_type_info(in->module, type)->kind == IR_KIND_CLOSURE;
 }
 
+/* Finds two types that cannot meet among the values that reach `phi`, also through phis that are
+ * themselves in conflict: in `a, b = b, a` of a loop each is the other's. */
+static void
+report_find_pair(struct infer *in, struct ir_instance *instance, ir_ref phi, struct sp_bits *seen,
+                 ir_type pair[2])
+{
+    const struct ir_func *func = instance->func;
+    const struct ir_insn *insn = ir_insn(func, phi);
+    if (!sp_bits_add(seen, phi))
+        return;
+    for (uint32_t i = 0; i < insn->n_args && pair[1] == IR_T_NONE; i++) {
+        ir_ref arg = ir_arg(func, phi, i);
+        ir_type type = instance->cells[arg].type;
+        if (!ir_edge_is_live(instance, insn->block, i))
+            continue;
+        if (infer_known(type) && pair[0] == IR_T_NONE)
+            pair[0] = type;
+        else if (infer_known(type) && !infer_known(ir_type_join(in->module, pair[0], type)))
+            pair[1] = type;
+        else if (type != IR_T_NONE && !infer_known(type) && ir_insn(func, arg)->op == IR_PHI)
+            report_find_pair(in, instance, arg, seen, pair);
+    }
+}
+
 /* `at` reads a phi whose values have no common type. */
 static bool
 report_conflict(struct infer *in, struct ir_instance *instance, ir_ref at, ir_ref phi)
 {
-    const struct ir_func *func = instance->func;
-    const struct ir_insn *insn = ir_insn(func, phi);
-    ir_type a = IR_T_NONE, b = IR_T_NONE;
-    for (uint32_t i = 0; i < insn->n_args && b == IR_T_NONE; i++) {
-        ir_type type = instance->cells[ir_arg(func, phi, i)].type;
-        if (!infer_known(type) || !ir_edge_is_live(instance, insn->block, i))
-            continue;
-        if (a == IR_T_NONE)
-            a = type;
-        else if (!infer_known(ir_type_join(in->module, a, type)))
-            b = type;
-    }
+    const struct ir_insn *insn = ir_insn(instance->func, phi);
+    ir_type pair[2] = {IR_T_NONE, IR_T_NONE};
+    struct sp_bits seen;
+    sp_bits_init(&seen, in->ctx->arena, instance->func->insns.len);
+    report_find_pair(in, instance, phi, &seen, pair);
+    ir_type a = pair[0], b = pair[1];
     if (b == IR_T_NONE)
-        return true; /* an operand is itself in conflict: its reader reports */
+        return true; /* the operand of a phi is no phi, and what made it reports */
     if (!infer_fail_rounds(in, instance, at, phi))
         return false;
     const char *name =

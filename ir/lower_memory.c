@@ -240,6 +240,8 @@ lower_memory(struct lower *l, ir_ref py, enum ir_intrin id)
 {
     ir_type type = l->inst->cells[py].type;
     ir_ref extents[IR_MAX_RANK], data;
+    if (id == IR_INTRIN_CONST_ARRAY)
+        return lower_get(l, lower_param(l, py, id, 0)); /* a view of constant data */
     if (id == IR_INTRIN_SHARED_DYNAMIC)
         return memory_dynamic(l, py);
     if (!lower_info(l, type)->object)

@@ -286,6 +286,28 @@ numbers_join_arrays(struct ir_module *module, const struct ir_type_info *a,
     return ir_type_intern(module, &joined);
 }
 
+ir_type
+ir_type_drop_extents(struct ir_module *module, ir_type type)
+{
+    struct ir_type_info info = *ir_type_info(module, type);
+    bool has_parts =
+        info.kind == IR_KIND_TUPLE || info.kind == IR_KIND_CLOSURE || info.kind == IR_KIND_ITER;
+    if (info.kind == IR_KIND_ARRAY && info.object) {
+        info.object = 0;
+        return ir_type_intern(module, &info);
+    }
+    if (!has_parts || info.n_elems == 0)
+        return type;
+    ir_type *elems = SP_NEW_N(module->arena, ir_type, info.n_elems);
+    bool same = true;
+    for (uint32_t i = 0; i < info.n_elems; i++) {
+        elems[i] = ir_type_drop_extents(module, info.elems[i]);
+        same &= elems[i] == info.elems[i];
+    }
+    info.elems = elems;
+    return same ? type : ir_type_intern(module, &info);
+}
+
 /* None is a number once the step's sign is known (lower_view.c), so a bound may be None on one path
  * and a number on another; what it was cannot be read any more then. */
 static ir_type

@@ -184,17 +184,29 @@ warn_callee(const struct warn *w, const struct ir_instance *instance, ir_ref ref
     return strncmp(path, "builtins.", 9) == 0 ? path + 9 : path;
 }
 
-/* Whether everything that becomes of the value says that it is constant. */
+/* Whether everything that becomes of the array says that it is constant, or reads no element. */
 static bool
-warn_is_meant(const struct warn *w, const struct ir_instance *instance, ir_ref ref)
+warn_is_meant(const struct warn *w, const struct ir_instance *instance, ir_ref ref, unsigned depth)
 {
     const struct ir_flow *flow = instance->flow;
-    bool meant = flow->first_user[ref] < flow->first_user[ref + 1];
-    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1]; i++) {
+    bool meant = depth < 8 && flow->first_user[ref] < flow->first_user[ref + 1];
+    for (uint32_t i = flow->first_user[ref]; i < flow->first_user[ref + 1] && meant; i++) {
         ir_ref user = flow->users[i];
-        const char *callee =
-            ir_insn(instance->func, user)->op == IR_CALL ? warn_callee(w, instance, user) : NULL;
-        meant &= callee && strcmp(callee, "gpu.const.array_like") == 0;
+        struct ir_cell cell = instance->cells[user];
+        const char *callee;
+        switch (ir_insn(instance->func, user)->op) {
+        case IR_CALL:
+            callee = warn_callee(w, instance, user);
+            meant = callee && (!strcmp(callee, "gpu.const.array_like") || !strcmp(callee, "len"));
+            break;
+        case IR_ATTR: meant = cell.constant != 0; break; /* shape, dtype, ... */
+        case IR_ITEM:
+        case IR_BOUND:
+            meant = ir_type_info(w->typed->module, cell.type)->kind == IR_KIND_ARRAY &&
+                    warn_is_meant(w, instance, user, depth + 1);
+            break;
+        default: meant = false;
+        }
     }
     return meant;
 }
@@ -207,7 +219,7 @@ warn_frozen(struct warn *w, const struct ir_instance *instance, ir_ref ref)
     const struct ir_const_info *info =
         insn->op == IR_CONST ? ir_const_info(w->typed->module, insn->imm) : NULL;
     if (!info || info->kind != IR_C_ARRAY || !(info->len & IR_ARRAY_WRITEABLE) ||
-        warn_is_meant(w, instance, ref))
+        warn_is_meant(w, instance, ref, 0))
         return;
     for (uint32_t i = 0; i < w->frozen.len; i++)
         if (w->frozen.data[i] == insn->imm)

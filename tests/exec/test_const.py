@@ -123,7 +123,9 @@ def test_later_writes_are_not_seen_and_warned_of_once() -> None:
 
     @gpu.jit
     def meant(out):
-        out[0] = gpu.const.array_like(table)[0]
+        rest = gpu.const.array_like(table[1:])
+        out[0] = gpu.const.array_like(table)[0] + gpu.local.array(table.shape, table.dtype).size
+        out[1] = rest[len(table) - 2]
 
     out = np.zeros(2)
     # FROZEN_ARRAY
@@ -136,7 +138,7 @@ def test_later_writes_are_not_seen_and_warned_of_once() -> None:
         kit.run(kernel, 1, 1, (out,), reference=False)
         assert list(out) == [3, 3]
         kit.run(meant, 1, 1, (out,))
-        assert out[0] == 50
+        assert list(out) == [53, 50]
 
 
 def test_more_than_the_constant_cache_holds() -> None:
@@ -179,3 +181,20 @@ def test_names_in_errors() -> None:
         IndexError, match=r"index 3 .* axis 1 of array 'MATRIX' with shape \(2, 3\)"
     ):
         kit.run(kernel, 1, 1, (np.zeros(1), 3))
+
+
+@gpu.jit
+def parts(out, n):
+    some = gpu.const.array_like(MATRIX[1, ::2])
+    column = gpu.const.array_like(ary=COLUMNS[:, n])
+    either = gpu.const.array_like(MATRIX if n > 5 else MATRIX[::-1])
+    out[0] = some.size
+    out[1] = some[1]
+    out[2] = column[1]
+    out[3] = either[0, 0]
+
+
+def test_views_that_are_meant() -> None:
+    out = np.zeros(4)
+    kit.run(parts, 1, 1, (out, 2))
+    assert out.tolist() == [2, 8.0, 5, 3.5]

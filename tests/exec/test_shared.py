@@ -326,3 +326,53 @@ def test_more_than_a_block_can_have() -> None:
 
     with pytest.raises(gpu.LaunchError, match="of shared memory per block"):
         small[1, 1, 0, half](np.zeros(1))
+
+
+TABLE = np.arange(3.0)
+TABLE.flags.writeable = False
+
+
+@gpu.jit
+def on_one_path(out):
+    t = gpu.threadIdx.x
+    if t < 3:
+        tile = gpu.shared.array(4, gpu.float64)
+        tile[t] = t
+        mine = (7, gpu.local.array((5, 2), gpu.float64))
+        part = TABLE
+    gpu.syncthreads()
+    for _ in range(t):
+        late = gpu.local.array(6, gpu.float32)
+    out[t, 0] = len(tile)
+    out[t, 1] = mine[1].shape[1]
+    out[t, 2] = len(part)
+    out[t, 3] = len(late)
+
+
+def test_an_array_without_a_value_has_no_elements() -> None:
+    if gpu.device().kind == "python":
+        pytest.skip("a variable without a value is the int 0 there")
+    out = np.full((4, 4), -1)
+    on_one_path[1, 4](out)
+    assert out.tolist() == [[4, 2, 3, 0], [4, 2, 3, 6], [4, 2, 3, 6], [0, 0, 0, 6]]
+
+
+@pytest.mark.parametrize("space", ["shared", "local"])
+def test_an_element_of_an_array_without_a_value(space: str) -> None:
+    if gpu.device().kind != "cpu":
+        pytest.skip("indices are checked on the CPU device always")
+    array = getattr(gpu, space).array
+
+    @gpu.jit
+    def kernel(x):
+        t = gpu.threadIdx.x
+        if t < 3:
+            tile = array(4, gpu.float64)
+            tile[t] = t
+        gpu.syncthreads()
+        x[t] = tile[0] if t % 2 else tile[t // 4]
+
+    x = np.zeros(6)
+    with pytest.raises(IndexError, match=r"array 'tile' with shape \(0,\)"):
+        kit.run(kernel, 1, 6, (x,), reference=False)
+    assert x[3:].tolist() == [0, 0, 0]

@@ -167,3 +167,17 @@ def array_of_texts(x):
 def constant_or_shared(c, x):
     t = TABLE if c else gpu.shared.array(4, np.float32)
     x[0] = t[0]  # error: CANNOT_MEET (constant) on one path
+
+
+# kernel(float64[:])
+def spaces_that_change_places(x):
+    a, b = x, gpu.shared.array(8, np.float64)
+    for _ in range(4):
+        a, b = b, a
+    x[0] = a[0]  # error: CANNOT_MEET 'a' is float64[:] on one path and float64[::1] (shared) on
+
+
+# kernel(float64[:])
+def like_nothing(x):
+    table = gpu.const.array_like()  # error: ARGUMENT_MISSING argument 'ary' of gpu.const.array_like
+    x[0] = table[0]

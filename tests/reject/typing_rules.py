@@ -225,3 +225,47 @@ def least_of_different_tuples(x):
 # kernel(float32[:])
 def least_of_a_tuple_and_a_number(x):
     x[0] = max((1, 2), 3)  # error: ARGUMENT_TYPE argument 1 of max cannot be
+
+
+# kernel(float32[:], float64[:])
+def arrays_that_change_places(x, y):
+    while len(y) < 3:  # error: CANNOT_MEET float32[:] on one path and float64[:] on another
+        x, y = y, x
+    y[0] = 1
+
+
+# kernel(float32[:], int64[:], bool[:])
+def three_that_change_places(x, y, z):
+    for _ in range(3):
+        x, y, z = y, z, x
+    z[0] = len(y)  # error: CANNOT_MEET 'y' is int64[:] on one path and bool[:] on another
+
+
+# kernel(float32[:])
+def numbers_that_change_places(x):
+    a, b = gpu.uint64(1), gpu.int32(2)
+    for _ in range(len(x)):
+        a, b = b, a
+    x[0] = a + 1  # error: CANNOT_MEET 'a' is uint64 on one path and int32 on another
+
+
+# kernel(float32[:])
+def a_number_and_an_array_change_places(x):
+    def last(n):
+        a, b = x, 1
+        for _ in range(n):
+            a, b = b, a
+        return a  # error: CANNOT_MEET 'a' is float32[:] on one path and int on another
+
+    x[0] = last(3)
+
+
+# kernel(float32[:], int64[:], bool[:])
+def conflict_within_a_branch(x, y, z):
+    if x[0]:
+        v = x if x[1] else y
+        while x[2]:
+            x[2] -= 1
+    else:
+        v = z
+    x[0] = v[0]  # error: CANNOT_MEET float32[:] on one path and int64[:] on another
