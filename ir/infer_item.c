@@ -277,6 +277,8 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
         return class ? item_field_hint(in, class, name) : item_tuple_hint(in, name);
     if (object && object->kind == IR_C_STR && strcmp(name, "format") == 0)
         return INFER_HINT(in, "write an f-string: f'{x:.3f}'");
+    if (object && object->kind == IR_C_INTRIN)
+        return INFER_HINT(in, "it is a function: write () behind it to call it");
     return object && object->kind == IR_C_STR
                ? INFER_HINT(in, "a kernel computes with numbers: make texts on the host")
                : false;
@@ -348,7 +350,8 @@ item_fail(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type ty
                ? INFER_HINT(in, "it is one number; elements of several axes are written a[i, j]")
            : object && object->kind == IR_C_FUNC
                ? INFER_HINT(in, "call it as a function: a kernel does not launch kernels")
-               : false;
+           : object && object->kind == IR_C_NAMESPACE ? infer_hint_axes(in, object->str)
+                                                      : false;
 }
 
 bool

@@ -278,6 +278,8 @@ bool infer_rule_step(struct infer *in, struct ir_instance *instance, ir_ref ref,
 /* Reports an iterator value that is used more than once. */
 bool infer_check_once(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_ref iter);
 bool infer_fail_iter(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type type);
+/* The hint for gpu.threadIdx and the like where a number is meant; false. */
+bool infer_hint_axes(struct infer *in, const char *path);
 bool infer_fail_rounds(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_ref phi);
 bool infer_is_unrolled(const struct ir_instance *instance, ir_ref ref);
 void infer_want_unrolled(struct infer *in, const struct ir_instance *instance, ir_ref phi);

@@ -132,6 +132,15 @@ infer_rule_slice_attr(struct infer *in, struct ir_instance *instance, ir_ref ref
     return INFER_HINT(in, "a slice in a kernel has start, stop and step");
 }
 
+bool
+infer_hint_axes(struct infer *in, const char *path)
+{
+    ir_const x;
+    if (!ir_path_const(in->module, sp_arena_printf(in->ctx->arena, "%s.x", path), &x))
+        return INFER_HINT(in, "write %s.name for what is in it", path);
+    return INFER_HINT(in, "write %s.x, %s.y or %s.z", path, path, path);
+}
+
 /* ---- Indices ---- */
 
 static bool
@@ -154,7 +163,7 @@ view_bad_type(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_typ
     default: break;
     }
     if (object && object->kind == IR_C_NAMESPACE)
-        return INFER_HINT(in, "write %s.x, %s.y or %s.z", object->str, object->str, object->str);
+        return infer_hint_axes(in, object->str);
     return INFER_HINT(in, "an index is an integer, a slice, ... or None");
 }
 
@@ -189,6 +198,10 @@ infer_check_index(struct infer *in, struct ir_instance *instance, ir_ref ref, ir
         return false;
     if (plan.is_element)
         return true;
+    if (plan.n_axes == ir_type_info(in->module, array)->rank) {
+        INFER_FAIL(in, instance, ref, INDEX_TYPE, infer_text(in, index));
+        return INFER_HINT(in, "one element is meant here: give an integer for each axis");
+    }
     INFER_FAIL(in, instance, ref, RANK_MISMATCH, (int)ir_type_info(in->module, array)->rank,
                (int)plan.n_axes);
     return INFER_HINT(in, "one element is meant here: give an integer for each axis");

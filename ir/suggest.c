@@ -68,12 +68,43 @@ ir_suggest_try(struct ir_suggest *s, const char *candidate)
     memcpy(s->best, candidate, strlen(candidate) + 1);
 }
 
-/* Names of gpu and math that kernels have not. */
+static const char of_host[] =
+    "it is for the host, before a launch; arrays that a kernel makes are gpu.shared.array(shape, "
+    "dtype) and gpu.local.array(shape, dtype)";
+static const char no_values[] =
+    "write array(shape, dtype) and store to its elements: they have no values at first";
+
+/* Names of gpu and math that kernels have not, by what they begin with if that ends in '*'. */
 static const char *
 suggest_other(const char *space, const char *name)
 {
     static const char *const others[][3] = {
         {"gpu", "void", "it stands for \"no result\" in signatures, on the host"},
+        {"gpu", "zeros*", of_host},
+        {"gpu", "ones*", of_host},
+        {"gpu", "empty*", of_host},
+        {"gpu", "full*", of_host},
+        {"gpu", "to_device", of_host},
+        {"gpu", "device_array*", of_host},
+        {"gpu", "synchronize",
+         "it is for the host; threads of a block wait in gpu.syncthreads(), those of the launch in "
+         "gpu.cg.this_grid().sync()"},
+        {"gpu", "this_grid", "write gpu.cg.this_grid()"},
+        {"gpu", "atomic*",
+         "write gpu.atomic.add(array, index, value), gpu.atomic.cas and the like"},
+        {"gpu", "random", "keep a generator's state in an array, for example of gpu.local.array"},
+        {"gpu", "libdevice", "the functions of math are those of libdevice: math.sin(x)"},
+        {"gpu", "fp16", "numbers of float16 have operators: a + b"},
+        {"gpu", "shfl_sync_intrinsic",
+         "write gpu.shfl_sync, shfl_up_sync, shfl_down_sync or shfl_xor_sync"},
+        {"gpu", "vote_sync_intrinsic", "write gpu.all_sync, any_sync, eq_sync or ballot_sync"},
+        {"gpu.cg", "this_thread_block", "threads of a block wait in gpu.syncthreads()"},
+        {"gpu.cg", "coalesced_threads", "gpu.activemask() says which lanes are here"},
+        {"gpu.cg", "tiled_partition", "operations of a warp take a mask, shuffles a width"},
+        {"gpu.shared", "zeros*", no_values},
+        {"gpu.local", "zeros*", no_values},
+        {"gpu.shared", "ones*", no_values},
+        {"gpu.local", "ones*", no_values},
         {"math", "comb", "write a loop that multiplies and divides"},
         {"math", "perm", "write a loop that multiplies"},
         {"math", "factorial", "write a loop that multiplies, or math.gamma(n + 1)"},
@@ -82,9 +113,13 @@ suggest_other(const char *space, const char *name)
         {"math", "sumprod", "write a loop that adds products"},
         {"math", "dist", "write math.hypot of the differences"},
     };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(others[i][0], space) && !strcmp(others[i][1], name))
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *pattern = others[i][1];
+        size_t n = strlen(pattern);
+        bool begins = n && pattern[n - 1] == '*' && !strncmp(pattern, name, n - 1);
+        if (!strcmp(others[i][0], space) && (begins || !strcmp(pattern, name)))
             return others[i][2];
+    }
     return NULL;
 }
 
@@ -155,5 +190,8 @@ ir_suggest_name(const char *space, const char *name, char *out, size_t out_B)
         snprintf(out, out_B,
                  "kernels have NumPy's number types, its constants and its functions of single "
                  "numbers, such as numpy.sqrt");
-    return instead || s.best[0] || is_numpy || (n && n <= SUGGEST_LIST);
+    else if (len >= out_B || n > SUGGEST_LIST)
+        snprintf(out, out_B, "docs/hardware.md and docs/reference.md list what kernels have of %s",
+                 space);
+    return instead || s.best[0] || is_numpy || n;
 }

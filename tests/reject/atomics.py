@@ -88,7 +88,7 @@ def missing_index(x):
 
 # kernel(int32[:, :])
 def slice_index(x):
-    gpu.atomic.sub(x, (slice(0, 2), 0), 1)  # error: RANK_MISMATCH give an integer for each axis
+    gpu.atomic.sub(x, (slice(0, 2), 0), 1)  # error: INDEX_TYPE give an integer for each axis
 
 
 # kernel(int32[:])

@@ -173,7 +173,7 @@ def not_there(x):
 
 # kernel(float32[:])
 def of_the_host(x):
-    x[0] = gpu.synchronize()  # error: NYI_CONSTRUCT in kernels gpu has threadIdx
+    x[0] = gpu.synchronize()  # error: NYI_CONSTRUCT it is for the host
 
 
 # kernel(float32[:])
@@ -238,3 +238,46 @@ def global_array(x):
 # kernel(float32[:])
 def computed_attribute(x):
     x[0] = config.computed  # error: DYNAMIC_ATTRIBUTE read it on the host
+
+
+# kernel(float32[:])
+def array_of_the_host(x):
+    tile = gpu.zeros_like(x)  # error: NYI_CONSTRUCT arrays that a kernel makes are gpu.shared.array
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def atomic_of_other_languages(x):
+    gpu.atomicAdd(x, 0, 1)  # error: UNKNOWN_ATTRIBUTE write gpu.atomic.add(array, index, value)
+
+
+# kernel(float32[:])
+def group_of_a_block(x):
+    gpu.cg.this_thread_block().sync()  # error: UNKNOWN_ATTRIBUTE wait in gpu.syncthreads()
+
+
+# kernel(float32[:])
+def grid_that_is_not_called(x):
+    grid = gpu.cg.this_grid
+    grid.sync()  # error: NO_ATTRIBUTE it is a function: write () behind it
+
+
+# kernel(float32[:])
+def shared_zeros(x):
+    tile = gpu.shared.zeros(32, np.float32)  # error: UNKNOWN_ATTRIBUTE no values at first
+    x[0] = tile[0]
+
+
+# kernel(float32[:])
+def unlike_any_of_gpu(x):
+    gpu.frobnicate(x)  # error: UNKNOWN_ATTRIBUTE docs/reference.md list what kernels have of gpu
+
+
+# kernel(float32[:])
+def indices_by_number(x):
+    x[gpu.threadIdx[0]] = 1  # error: NOT_INDEXABLE write gpu.threadIdx.x, gpu.threadIdx.y or
+
+
+# kernel(float32[:])
+def module_as_an_index(x):
+    x[math] = 1  # error: INDEX_TYPE write math.name
