@@ -240,8 +240,8 @@ infer_phi(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir_
             infer_rise(in, out, instance->cells[ir_operand(instance, ref, i)]);
 }
 
-/* What is known of a phi that has no value on one way in: there a number reads 0 and an array has no
- * elements, so it is no constant and no array whose type says how many. */
+/* What is known of a phi that has no value on one way in: there a number reads 0 and an array has
+ * no elements, so it is no constant and no array whose type says how many. */
 static struct ir_cell
 infer_part_undefined(struct infer *in, const struct ir_instance *instance, ir_ref ref)
 {
