@@ -12,7 +12,11 @@
  * Phis, returns and BOUND pass a value on, everything else reads it. Wants go from the readers
  * against the flow until there are no new ones; a pair of a phi and a type is looked at once. Phis
  * that nobody wants are not made. Lost: giving a phi the one type that its readers share, which
- * decides nothing for a phi with several kinds of readers. */
+ * decides nothing for a phi with several kinds of readers.
+ *
+ * With check=True an int that becomes a typed integer must fit. A phi of ints alone is then passed
+ * on as int, and converted on the edge to the phi where it meets the typed integer: on another way
+ * from here the variable may be assigned anew. The bits are the same. */
 #include "ir/lower.h"
 
 /* The value that BOUND passes on. */
@@ -29,6 +33,19 @@ meet_is_free(const struct lower *l, ir_type type)
 {
     uint8_t kind = lower_info(l, type)->kind;
     return kind == IR_KIND_SCALAR || kind == IR_KIND_TUPLE || kind == IR_KIND_MIXED;
+}
+
+/* Whether all numbers in a value of the type are int or bool. */
+static bool
+meet_is_weak(const struct lower *l, ir_type type)
+{
+    const struct ir_type_info *info = lower_info(l, type);
+    if (info->kind != IR_KIND_TUPLE)
+        return type == IR_T_INT || type == IR_T_BOOL;
+    for (uint32_t i = 0; i < info->n_elems; i++)
+        if (!meet_is_weak(l, info->elems[i]))
+            return false;
+    return true;
 }
 
 struct lower_meet *
@@ -48,7 +65,8 @@ meet_want(struct lower *l, ir_ref py, ir_type type)
     struct ir_cell cell = l->inst->cells[phi];
     if (ir_insn(l->from, phi)->op != IR_PHI || cell.constant || cell.type == IR_T_NONE)
         return;
-    if (!meet_is_free(l, cell.type) || !meet_is_free(l, type))
+    bool later = l->ctx->options.check && meet_is_weak(l, cell.type);
+    if (later || !meet_is_free(l, cell.type) || !meet_is_free(l, type))
         type = cell.type;
     if (lower_meet_of(l, phi, type))
         return;

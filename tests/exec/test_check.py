@@ -244,6 +244,57 @@ def test_joins_that_truncate():
     assert (caught.value.lineno, caught.value.function) == (3, "pick")
 
 
+ANEW = """
+def choice(out, x):
+    v = x[0] if x[2] else x[1]
+    if v < 0:
+        v = gpu.uint32(9)
+    out[0] = v
+
+def either(out, x):
+    v = x[0] or x[1]
+    if v < 0:
+        v = gpu.uint64(9)
+    out[0] = v
+
+def loop(out, x):
+    v = 0
+    for e in x:
+        v = v + e
+    if v < 0:
+        v = gpu.uint8(9)
+    out[0] = v
+
+def pair(out, x):
+    t = (x[0], True) if x[2] else (x[1], False)
+    if t[0] < 0:
+        t = (gpu.uint32(9), True)
+    out[0] = t[0]
+
+def result(out, x):
+    def last(v):
+        v = v if v > -9 else v - 1
+        if v < 0:
+            return gpu.uint16(9)
+        return v
+    out[0] = last(x[0])
+"""
+
+
+@pytest.mark.parametrize("name", ("choice", "either", "loop", "pair", "result"))
+def test_an_int_that_is_assigned_anew_meets_nothing(name):
+    main = kit.kernel(ANEW, name, check=True)
+    for x, wanted in ((-1, 9), (2, 2)):
+        out = np.zeros(1, "int64")
+        kit.single(main, out, np.array([x, x, 0]))
+        assert out[0] == (wanted if name != "loop" or x < 0 else 2 * x)
+    if name == "result":
+        return
+    kept = kit.kernel(ANEW.replace("< 0", "== 0"), name, check=True)
+    with pytest.raises(OverflowError, match="does not fit uint"):
+        kit.single(kept, np.zeros(1, "int64"), np.array([-1, -1, 0]))
+
+
 def test_typed_integers_wrap_silently():
     main = checked("out[0] = gpu.uint32(a) * gpu.uint32(b) + b - 7 << 1", "out, a, b")
     out = np.zeros(1, "uint32")

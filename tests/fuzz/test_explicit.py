@@ -71,3 +71,19 @@ def test_ints_must_fit_with_check():
     lines, text = written("v = x[0]\nif x[1]:\n    v = gpu.uint8(7)\nout[0] = v", check=True)
     assert lines[2] == "out[0] = narrow_uint8(v)"
     assert "def narrow_uint8(x):" in text
+
+
+def test_a_loop_is_written_out_in_each_round_by_itself():
+    """In the last two rounds the inner loop goes over elements of one type: it may have none."""
+    body = ("a = x[0]\nt = f[0]\nfor k in (a, t, t):\n    for m in (t, k):\n        pass\n"
+            "out[0] = m / 3")  # fmt: skip
+    lines, text = written(body)
+    assert text.count("for m in") == 4
+    assert lines[-1] == "out[0] = gpu.float32(m) / 3"
+
+
+def test_a_break_that_types_exclude_still_makes_two_paths():
+    body = ("b = f[0]\nfor k in range(3):\n    if isinstance(b, np.floating):\n        pass\n"
+            "    else:\n        break\nelse:\n    b = f[1] * f[2]\nout[0] = b - b")  # fmt: skip
+    text = written(body)[1]
+    assert "break" in text

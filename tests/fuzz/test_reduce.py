@@ -114,3 +114,14 @@ def test_halves_come_first():
     assert texts[0] == "def kernel(x):\n    pass\n"
     assert texts[1] == "def kernel(x):\n    c = 3\n    d = 4\n"
     assert texts[-1] == "def kernel(x):\n    a = 1\n    b = 2\n    c = 3\n"
+
+
+def test_no_branch_becomes_constant():
+    for line in ("if x:", "while x:", "while not x:"):
+        source = f"def kernel(x):\n    {line}\n        pass\n"
+
+        def edit(nodes):
+            next(n for n in nodes if isinstance(n, ast.If | ast.While)).test = ast.Constant(1)
+
+        assert edited(source, edit) is None
+        assert edited(source, lambda nodes: None) is not None

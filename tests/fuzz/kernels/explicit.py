@@ -52,6 +52,21 @@ def parts_of(name: str, kind: Type) -> list[tuple[str, str]]:
     return [(name, kind)] if isinstance(kind, str) else []
 
 
+def leaves(body: list[ast.stmt]) -> list[str]:
+    """The words by which the statements leave or repeat the loop around them."""
+    words = set()
+    for node in body:
+        if isinstance(node, ast.Break | ast.Continue):
+            words.add(ast.unparse(node))
+        elif isinstance(node, ast.For | ast.While):
+            words.update(leaves(node.orelse))
+        elif isinstance(node, ast.If):
+            words.update(leaves(node.body + node.orelse))
+        elif isinstance(node, ast.Match):
+            words.update(word for case in node.cases for word in leaves(case.body))
+    return sorted(words)
+
+
 class Writer(Iteration):
     """One function for one list of argument types. `lines` is its text, each with the line of the
     kernel that it comes from."""
@@ -65,9 +80,11 @@ class Writer(Iteration):
         self.lines: list[tuple[str, int]] = []
         self.loops: list[Loop] = []
         # A loop that was taken for one of elements of one type and turns out to be none stays
-        # written out, whatever types follow from that.
-        self.once_loops: list[ast.For] = []
-        self.written_out: list[ast.For] = []
+        # written out, whatever types follow from that: each by itself in the rounds of loops
+        # around it.
+        self.once_loops: list[tuple[ast.For, tuple[int, ...]]] = []
+        self.written_out: list[tuple[ast.For, tuple[int, ...]]] = []
+        self.round: tuple[int, ...] = ()
         self.decided: dict[ast.If, bool] = {}
         self.returns: list[Type] = []
         self.line = 0
@@ -147,6 +164,7 @@ class Writer(Iteration):
                 return self.block(body, env, 1)
             except Again:
                 self.lines, self.loops, self.returns, self.decided = [], [], [], {}
+                self.round = ()
 
     def block(self, body: list[ast.stmt], env: Env, depth: int) -> Env | None:
         """The names behind the statements; None if control never comes there."""
@@ -293,7 +311,7 @@ class Writer(Iteration):
 
     def known(self, node: ast.If, env: Env, depth: int) -> Env | None:
         """A branch that is decided by types. What the other side sets is still set on two paths,
-        so it is no product."""
+        so it is no product; neither is what a `break` or `continue` there passes by."""
         taken = self.is_instance(node.test, env)
         if self.decided.setdefault(node, taken) != taken:
             raise NoType("isinstance of a type that rises around a loop")
@@ -307,8 +325,12 @@ class Writer(Iteration):
             else:
                 stores = [n for part in body for n in ast.walk(part) if isinstance(n, ast.Name)]
                 names = sorted({n.id for n in stores if isinstance(n.ctx, ast.Store)})
-                for line in [f"{name} = 0" for name in names] or ["pass"]:
+                ends = leaves(body)
+                for line in [f"{name} = 0" for name in names] or ([] if ends else ["pass"]):
                     self.put(depth + 1, line)
+                for k, word in enumerate(ends):
+                    self.put(depth + 1, f"{'el' if k else ''}if n[{k}] < 0:")
+                    self.put(depth + 2, word)
             if side:
                 self.put(depth, "else:")
         return result
@@ -335,13 +357,14 @@ class Writer(Iteration):
 
     def do_For(self, node: ast.For, env: Env, depth: int) -> Env | None:
         items, text = self.items(node.iter, env)
-        if items.mixed() and node not in self.written_out:
-            self.written_out.append(node)
-            if node in self.once_loops:
+        key = (node, self.round)
+        if items.mixed() and key not in self.written_out:
+            self.written_out.append(key)
+            if key in self.once_loops:
                 raise Again
-        if node in self.written_out:
+        if key in self.written_out:
             return self.rounds(node, items, text, env, depth)
-        self.once_loops.append(node)
+        self.once_loops.append(key)
         targets: Env = {}
         self.bind(node.target, items.one(), targets)
         return self.loop(node, env, depth, f"for {ast.unparse(node.target)} in {text}:", targets)
@@ -362,7 +385,9 @@ class Writer(Iteration):
             self.bind(node.target, kind, now := dict(now))
             self.put(depth + k, f"for {ast.unparse(node.target)} in ({name}[{k}],):")
             self.loops.append(Loop({}))
+            self.round = (*self.round, k)
             end = self.block(node.body, now, depth + k + 1)
+            self.round = self.round[:-1]
             loop = self.loops.pop()
             breaks += loop.breaks
             self.put(depth + k, "else:")

@@ -122,9 +122,18 @@ def simpler(tree: ast.AST) -> list[Edit]:
     return found
 
 
+def is_decided(node: ast.AST) -> bool:
+    """A branch on a constant, of which the compiler of Python leaves out one side: the reference
+    does not, which would be another failure."""
+    test = getattr(node, "guard" if isinstance(node, ast.match_case) else "test", None)
+    return test is not None and not any(isinstance(x, ast.Name) for x in ast.walk(test))
+
+
 def edited(source: str, edit: Edit) -> str | None:
     tree = ast.parse(source)
     edit(list(ast.walk(tree)))
+    if any(map(is_decided, ast.walk(tree))):
+        return None
     try:
         return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     except (ValueError, AttributeError, RecursionError):
