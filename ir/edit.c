@@ -1,4 +1,4 @@
-/* edit: the dominator tree and the edits of a function that several passes make.
+/* edit: dominators, natural loops, and the edits of a function that several passes make.
  *
  * Dominators by the iterative algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast Dominance
  * Algorithm", 2001): on the reducible graphs of Python code two rounds suffice. Intervals of a walk
@@ -221,4 +221,37 @@ ir_const_of_bits(struct ir_module *module, ir_type type, uint64_t bits)
         return ir_const_bool(module, bits & 1);
     unsigned shift = 64 - ir_machine_bits(type);
     return ir_const_int(module, (int64_t)(bits << shift) >> shift);
+}
+
+bool
+ir_is_loop(const struct ir_func *func, const struct ir_dom *dom, uint32_t header)
+{
+    const struct ir_block *block = &func->blocks.data[header];
+    for (uint32_t i = 0; i < block->preds.len; i++)
+        if (ir_dom_reaches(dom, block->preds.data[i]) &&
+            ir_dominates(dom, header, block->preds.data[i]))
+            return true;
+    return false;
+}
+
+void
+ir_fill_loop(const struct ir_func *func, const struct ir_dom *dom, struct sp_arena *arena,
+             uint32_t header, struct sp_bits *body)
+{
+    SP_VEC(uint32_t) work = {0};
+    sp_bits_init(body, arena, func->blocks.len);
+    sp_bits_add(body, header);
+    const struct ir_block *block = &func->blocks.data[header];
+    for (uint32_t i = 0; i < block->preds.len; i++) {
+        uint32_t latch = block->preds.data[i];
+        if (ir_dom_reaches(dom, latch) && ir_dominates(dom, header, latch) &&
+            sp_bits_add(body, latch))
+            sp_vec_push(arena, &work, latch);
+    }
+    while (work.len) {
+        const struct ir_block *at = &func->blocks.data[sp_vec_pop(&work)];
+        for (uint32_t i = 0; i < at->preds.len; i++)
+            if (ir_dom_reaches(dom, at->preds.data[i]) && sp_bits_add(body, at->preds.data[i]))
+                sp_vec_push(arena, &work, at->preds.data[i]);
+    }
 }

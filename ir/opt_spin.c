@@ -65,40 +65,6 @@ spin_is_inside(const struct spin *s, ir_ref ref)
     return sp_bits_has(&s->body, ir_insn(s->func, ref)->block);
 }
 
-/* Whether the block is a loop's header: an edge into it comes from a block that it dominates. */
-static bool
-spin_is_header(const struct spin *s, uint32_t b)
-{
-    const struct ir_block *block = &s->func->blocks.data[b];
-    for (uint32_t i = 0; i < block->preds.len; i++)
-        if (ir_dom_reaches(&s->dom, block->preds.data[i]) &&
-            ir_dominates(&s->dom, b, block->preds.data[i]))
-            return true;
-    return false;
-}
-
-/* The blocks that reach the header's back edges without going through it. */
-static void
-spin_fill_blocks(struct spin *s, uint32_t header, struct sp_bits *body)
-{
-    SP_VEC(uint32_t) work = {0};
-    sp_bits_init(body, s->arena, s->func->blocks.len);
-    sp_bits_add(body, header);
-    const struct ir_block *block = &s->func->blocks.data[header];
-    for (uint32_t i = 0; i < block->preds.len; i++) {
-        uint32_t latch = block->preds.data[i];
-        if (ir_dom_reaches(&s->dom, latch) && ir_dominates(&s->dom, header, latch) &&
-            sp_bits_add(body, latch))
-            sp_vec_push(s->arena, &work, latch);
-    }
-    while (work.len) {
-        const struct ir_block *at = &s->func->blocks.data[sp_vec_pop(&work)];
-        for (uint32_t i = 0; i < at->preds.len; i++)
-            if (ir_dom_reaches(&s->dom, at->preds.data[i]) && sp_bits_add(body, at->preds.data[i]))
-                sp_vec_push(s->arena, &work, at->preds.data[i]);
-    }
-}
-
 static void
 spin_push(struct spin *s, ir_ref ref)
 {
@@ -163,7 +129,7 @@ spin_stays(struct spin *s, ir_ref value, unsigned depth)
         } else {
             if (insn->op == IR_PHI && insn->block == s->header)
                 sp_vec_push(s->arena, &phis, ref);
-            else if (insn->op == IR_PHI && spin_is_header(s, insn->block))
+            else if (insn->op == IR_PHI && ir_is_loop(s->func, &s->dom, insn->block))
                 s->restarts = true;
             spin_push_args(s, ref);
         }
@@ -347,28 +313,36 @@ spin_push_branch(struct spin *s, uint32_t b)
         sp_vec_push(s->arena, &s->branches, ir_arg(s->func, ir_terminator(s->func, b), 0));
 }
 
-/* The conditions that decide which operand a phi takes: of an inner loop's phi those of the loop's
- * exits, of others those between the edges and the block that dominates them. */
+/* The conditions of a loop's exits. */
+static void
+spin_push_exits(struct spin *s, const struct sp_bits *loop)
+{
+    for (uint32_t b = 0; b < s->func->blocks.len; b++) {
+        const struct ir_block *block = &s->func->blocks.data[b];
+        if (sp_bits_has(loop, b) && block->n_succ == 2 &&
+            !(sp_bits_has(loop, block->succ[0]) && sp_bits_has(loop, block->succ[1])))
+            spin_push_branch(s, b);
+    }
+}
+
+/* The conditions that decide which operand a phi takes: those between the edges and the block that
+ * dominates them; of an inner loop's phi, its back edges, and the loop's exits. */
 static void
 spin_push_branches(struct spin *s, ir_ref phi)
 {
     uint32_t b = ir_insn(s->func, phi)->block;
     const struct ir_block *block = &s->func->blocks.data[b];
-    if (b != s->header && spin_is_header(s, b)) {
-        struct sp_bits inner;
-        spin_fill_blocks(s, b, &inner);
-        for (uint32_t i = 0; i < s->func->blocks.len; i++) {
-            const struct ir_block *at = &s->func->blocks.data[i];
-            if (sp_bits_has(&inner, i) && at->n_succ == 2 &&
-                !(sp_bits_has(&inner, at->succ[0]) && sp_bits_has(&inner, at->succ[1])))
-                spin_push_branch(s, i);
-        }
-        return;
+    struct sp_bits inner;
+    const struct sp_bits *from = &s->body;
+    if (b != s->header && ir_is_loop(s->func, &s->dom, b)) {
+        ir_fill_loop(s->func, &s->dom, s->arena, b, &inner);
+        spin_push_exits(s, &inner);
+        from = &inner;
     }
     uint32_t top = 0, n_inside = 0;
     for (uint32_t i = 0; i < block->preds.len; i++) {
         uint32_t at = block->preds.data[i];
-        if (!sp_bits_has(&s->body, at))
+        if (!sp_bits_has(from, at))
             continue;
         top = n_inside++ ? top : at;
         while (!ir_dominates(&s->dom, top, at))
@@ -376,7 +350,7 @@ spin_push_branches(struct spin *s, ir_ref phi)
     }
     for (uint32_t i = 0; i < block->preds.len; i++) {
         uint32_t at = block->preds.data[i];
-        for (; sp_bits_has(&s->body, at) && at != top; at = s->dom.idom[at])
+        for (; sp_bits_has(from, at) && at != top; at = s->dom.idom[at])
             spin_push_branch(s, at);
     }
     if (n_inside > 1)
@@ -387,11 +361,12 @@ spin_push_branches(struct spin *s, ir_ref phi)
 static bool
 spin_leaf_waits(struct spin *s, ir_ref condition)
 {
-    struct sp_bits done;
+    struct sp_bits done, split; /* conditions; phis whose branches were added */
     uint32_t n_loads = s->loads.len;
     bool waits = false;
     uint32_t left = SPIN_BRANCHES;
     sp_bits_init(&done, s->arena, s->func->insns.len);
+    sp_bits_init(&split, s->arena, s->func->insns.len);
     s->branches.len = 0;
     sp_vec_push(s->arena, &s->branches, condition);
     for (s->strict = false; !waits && s->branches.len && left; s->strict = true) {
@@ -406,7 +381,7 @@ spin_leaf_waits(struct spin *s, ir_ref condition)
         for (uint32_t i = 0; !waits && can_stay && i < s->merges.len + s->phis.len; i++) {
             bool is_merge = i < s->merges.len;
             ir_ref phi = is_merge ? s->merges.data[i] : s->phis.data[i - s->merges.len];
-            if (sp_bits_add(&done, phi) || !is_merge)
+            if (sp_bits_add(&split, phi) || !is_merge)
                 spin_push_branches(s, phi);
         }
     }
@@ -525,10 +500,10 @@ spin_mark(struct spin *s, bool yields)
 static bool
 spin_fill_body(struct spin *s, uint32_t header)
 {
-    if (!spin_is_header(s, header))
+    if (!ir_is_loop(s->func, &s->dom, header))
         return false;
     s->header = header;
-    spin_fill_blocks(s, header, &s->body);
+    ir_fill_loop(s->func, &s->dom, s->arena, header, &s->body);
     return true;
 }
 

@@ -24,6 +24,11 @@ ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b)
 {
     return dom->pre[a] <= dom->pre[b] && dom->pre[b] < dom->end[a];
 }
+/* Whether the block is a natural loop's header: it dominates where an edge into it comes from. */
+bool ir_is_loop(const struct ir_func *func, const struct ir_dom *dom, uint32_t header);
+/* The blocks that reach the header's back edges without going through it, and the header. */
+void ir_fill_loop(const struct ir_func *func, const struct ir_dom *dom, struct sp_arena *arena,
+                  uint32_t header, struct sp_bits *body);
 
 /* A map from values to what replaces them, applied to a whole function at once: linear however many
  * replacements there are. Chains are followed. */
