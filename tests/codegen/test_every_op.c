@@ -20,7 +20,7 @@ make_kernel(struct sp_arena *arena, enum ir_op op, const ir_type *types, uint32_
     func->n_params = n + 1;
     func->params = SP_NEW_N(arena, struct ir_func_param, n + 1);
     uint32_t block = ir_block_new(func);
-    ir_ref args[4];
+    ir_ref args[8];
     for (uint32_t i = 0; i <= n; i++) {
         func->params[i].name = "p";
         func->params[i].type = i < n ? types[i] : IR_T_PTR_GLOBAL;

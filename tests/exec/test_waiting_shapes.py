@@ -83,10 +83,12 @@ def changes(x, y):
                 n += 1
                 last = now
                 x[1] = now
+                gpu.threadfence()
         y[0] = N - 6 + n
     elif gpu.threadIdx.x == N - 1:
         for k in range(1, 6):
             x[0] = k
+            gpu.threadfence()  # or the compiler may keep the last of the stores alone
             while x[1] != k:
                 pass
 
@@ -97,9 +99,11 @@ def ring_buffer(x, y):
         n = total = 0
         while n < 20:
             if x[0] > n:
+                gpu.threadfence()
                 total += x[4 + n % 4]
                 n += 1
                 x[1] = n
+                gpu.threadfence()
         y[0] = total - 127
     elif gpu.threadIdx.x == N - 1:
         n = 0
@@ -107,7 +111,9 @@ def ring_buffer(x, y):
             if n - x[1] < 4:
                 x[4 + n % 4] = n
                 n += 1
+                gpu.threadfence()
                 x[0] = n
+                gpu.threadfence()
 
 
 WAITING = [all_by_flag, all_by_sum, all_by_count, all_by_else, any_by_flag, changes, ring_buffer]
