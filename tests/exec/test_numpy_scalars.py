@@ -359,3 +359,13 @@ def test_the_python_device_agrees():
     )
     x, f, i = np.array([2.5, -1.0]), np.array([-0.3, 4.5], "float32"), np.array([-7, 5])
     kit.agree(source, (x, f, i, np.zeros(9, "float32")), ulps=2)
+
+
+def test_clip_of_floats_compares_in_the_type_of_its_result():
+    """-inf is below a limit that only float16 takes to be -inf."""
+    source = "def kernel(x, low, high, out):\n    out[0] = np.clip(x[0], low[0], high[0])\n"
+    out = np.zeros(1)
+    low = -8920884123976520360
+    kit.single(kit.kernel(source), np.array([-np.inf], np.float16), np.array([low]),
+               np.array([-7.75], np.float32), out)  # fmt: skip
+    assert out[0] == np.float32(low)

@@ -144,13 +144,15 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, **limits: Any) -> Scalar:
         message = f"numpy.clip has no argument '{next(iter(limits))}'"
         raise operations.error("TypingError", message)
     x = number(a, "clip")
-    cls, best = type(x), x
-    for symbol, limit in (("<", low), (">", high)):
-        if limit is not None:
-            bound = number(limit, "clip")
-            cls = operations.join(cls, type(bound))
-            if is_nan(bound) or operations.compare(symbol, best, bound):
-                best = bound
+    bounds = [(s, number(v, "clip")) for s, v in (("<", low), (">", high)) if v is not None]
+    cls = type(x)
+    for _, bound in bounds:
+        cls = operations.join(cls, type(bound))
+    as_result = cls.of if cls.kind == 2 else lambda v: v  # floats compare in the result's type
+    best = as_result(x)
+    for symbol, bound in bounds:
+        if is_nan(bound) or operations.compare(symbol, best, as_result(bound)):
+            best = as_result(bound)
     return cls.of(best)
 
 
