@@ -369,3 +369,11 @@ def test_clip_of_floats_compares_in_the_type_of_its_result():
     kit.single(kit.kernel(source), np.array([-np.inf], np.float16), np.array([low]),
                np.array([-7.75], np.float32), out)  # fmt: skip
     assert out[0] == np.float32(low)
+
+
+def test_clip_of_integers_that_meet_in_a_float():
+    source = "def kernel(x, low, high, out):\n    out[0] = np.clip(x[0], low[0], high[0])\n"
+    out = np.zeros(1)
+    kit.single(kit.kernel(source), np.array([-3]), np.array([7], np.uint64),
+               np.array([5.5], np.float32), out)  # fmt: skip
+    assert out[0] == 5.5

@@ -6,6 +6,7 @@ written from docs/semantics.md, section "NumPy's functions".
 
 from __future__ import annotations
 
+import functools
 import math
 
 from gpu._python import formats, functions, mathematics, operations
@@ -145,9 +146,9 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, **limits: Any) -> Scalar:
         raise operations.error("TypingError", message)
     x = number(a, "clip")
     bounds = [(s, number(v, "clip")) for s, v in (("<", low), (">", high)) if v is not None]
-    cls = type(x)
-    for _, bound in bounds:
-        cls = operations.join(cls, type(bound))
+    # Floats first: uint64 and signed integers join where one is there.
+    types = sorted((type(v) for v in (x, *(v for _, v in bounds))), key=lambda c: c.kind != 2)
+    cls = functools.reduce(operations.join, types)
     as_result = cls.of if cls.kind == 2 else lambda v: v  # floats compare in the result's type
     best = as_result(x)
     for symbol, bound in bounds:
