@@ -3,7 +3,6 @@
 import inspect
 import subprocess
 import sys
-from pathlib import Path
 
 import gpu
 import kit
@@ -125,15 +124,9 @@ def test_device_functions_and_nested_loops(level):
     assert np.array_equal(x, expected)
 
 
-def is_under_sanitizer() -> bool:
-    """Whether compute-sanitizer has put its library into this process."""
-    maps = Path("/proc/self/maps")
-    return maps.exists() and "anitizer-collection" in maps.read_text()
-
-
 def test_every_call_site_counts():
     """Halves of a block that wait in different lines pass together, as on hardware."""
-    if is_under_sanitizer():
+    if kit.is_under_sanitizer():
         pytest.skip("compute-sanitizer takes barriers in two lines to be a fault")
 
     @gpu.jit

@@ -298,6 +298,8 @@ def flags_in_a_block(data, flags, out):
 
 
 def test_warps_that_hand_on_a_value():
+    if kit.is_under_sanitizer():
+        pytest.skip("racecheck knows barriers, not flags and fences")
     data, flags, out = numbers(5), np.zeros(5, np.int32), np.zeros((5, 4), np.int64)
     kit.run(flags_in_a_block, 5, 128, (data, flags, out))
     for row, start in zip(out.tolist(), data.tolist()):
