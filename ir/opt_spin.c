@@ -313,16 +313,13 @@ spin_push_branch(struct spin *s, uint32_t b)
         sp_vec_push(s->arena, &s->branches, ir_arg(s->func, ir_terminator(s->func, b), 0));
 }
 
-/* The conditions of a loop's exits. */
-static void
-spin_push_exits(struct spin *s, const struct sp_bits *loop)
+/* Whether a condition in the block decides that control leaves the loop. */
+static bool
+spin_is_exit(const struct spin *s, const struct sp_bits *loop, uint32_t b)
 {
-    for (uint32_t b = 0; b < s->func->blocks.len; b++) {
-        const struct ir_block *block = &s->func->blocks.data[b];
-        if (sp_bits_has(loop, b) && block->n_succ == 2 &&
-            !(sp_bits_has(loop, block->succ[0]) && sp_bits_has(loop, block->succ[1])))
-            spin_push_branch(s, b);
-    }
+    const struct ir_block *block = &s->func->blocks.data[b];
+    return sp_bits_has(loop, b) && block->n_succ == 2 &&
+           !(sp_bits_has(loop, block->succ[0]) && sp_bits_has(loop, block->succ[1]));
 }
 
 /* The conditions that decide which operand a phi takes: those between the edges and the block that
@@ -336,7 +333,9 @@ spin_push_branches(struct spin *s, ir_ref phi)
     const struct sp_bits *from = &s->body;
     if (b != s->header && ir_is_loop(s->func, &s->dom, b)) {
         ir_fill_loop(s->func, &s->dom, s->arena, b, &inner);
-        spin_push_exits(s, &inner);
+        for (uint32_t at = 0; at < s->func->blocks.len; at++)
+            if (spin_is_exit(s, &inner, at))
+                spin_push_branch(s, at);
         from = &inner;
     }
     uint32_t top = 0, n_inside = 0;
@@ -417,13 +416,9 @@ static bool
 spin_exits_wait(struct spin *s)
 {
     bool waits = false;
-    for (uint32_t b = 0; b < s->func->blocks.len; b++) {
-        const struct ir_block *block = &s->func->blocks.data[b];
-        if (!sp_bits_has(&s->body, b) || block->n_succ != 2 ||
-            (sp_bits_has(&s->body, block->succ[0]) && sp_bits_has(&s->body, block->succ[1])))
-            continue;
-        waits |= spin_exit_waits(s, ir_arg(s->func, ir_terminator(s->func, b), 0));
-    }
+    for (uint32_t b = 0; b < s->func->blocks.len; b++)
+        if (spin_is_exit(s, &s->body, b))
+            waits |= spin_exit_waits(s, ir_arg(s->func, ir_terminator(s->func, b), 0));
     return waits;
 }
 
