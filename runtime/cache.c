@@ -104,11 +104,7 @@ rt_cache_create(void (*destroy)(void *value))
     atomic_init(&cache->table, table_create(8));
     cache->destroy = destroy;
     pthread_mutex_init(&cache->lock, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&cache->published, &attr);
-    pthread_condattr_destroy(&attr);
+    rt_cond_init(&cache->published);
     return cache;
 }
 

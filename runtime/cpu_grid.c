@@ -27,11 +27,7 @@ void
 rt_cpu_grid_init(struct cpu_grid *grid, uint64_t n_blocks, uint32_t n_workers, uint64_t limit_B)
 {
     pthread_mutex_init(&grid->lock, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&grid->change, &attr);
-    pthread_condattr_destroy(&attr);
+    rt_cond_init(&grid->change);
     grid->n_blocks = n_blocks;
     grid->n_workers = n_workers;
     grid->limit_B = limit_B;
@@ -168,10 +164,7 @@ grid_start(struct cpu_grid *grid, struct cpu_job *job, struct worker_memory *mem
         return NULL;
     }
     struct sp_block context = job->block;
-    uint64_t x = context.grid_dim[0], y = context.grid_dim[1];
-    context.block_idx[0] = (uint32_t)(number % x);
-    context.block_idx[1] = (uint32_t)(number / x % y);
-    context.block_idx[2] = (uint32_t)(number / x / y);
+    rt_cpu_place(&context, number);
     rt_cpu_block_init(block, &job->plan, &context);
     return block;
 }

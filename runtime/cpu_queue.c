@@ -34,11 +34,7 @@ queue_init_sync(struct cpu_queue *queue)
 {
     pthread_mutex_init(&queue->lock, NULL);
     pthread_cond_init(&queue->work, NULL);
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&queue->idle, &attr);
-    pthread_condattr_destroy(&attr);
+    rt_cond_init(&queue->idle);
 }
 
 void
@@ -79,10 +75,7 @@ rt_cpu_queue_count(struct cpu_queue *queue, uint64_t *submitted_out, uint64_t *f
 static void
 queue_run_block(struct cpu_job *job, struct sp_block *block, uint64_t index)
 {
-    uint64_t x = block->grid_dim[0], y = block->grid_dim[1];
-    block->block_idx[0] = (uint32_t)(index % x);
-    block->block_idx[1] = (uint32_t)(index / x % y);
-    block->block_idx[2] = (uint32_t)(index / x / y);
+    rt_cpu_place(block, index);
     job->code->entry(block, job->params);
 }
 

@@ -68,6 +68,16 @@ rt_cpu_job_cancelled(const struct cpu_job *job)
     return __atomic_load_n(&job->cancel, __ATOMIC_RELAXED) != 0;
 }
 
+/* Gives the block its indices: blocks are numbered along x first. */
+static inline void
+rt_cpu_place(struct sp_block *block, uint64_t number)
+{
+    uint64_t x = block->grid_dim[0], y = block->grid_dim[1];
+    block->block_idx[0] = (uint32_t)(number % x);
+    block->block_idx[1] = (uint32_t)(number / x % y);
+    block->block_idx[2] = (uint32_t)(number / x / y);
+}
+
 /* What a worker keeps from job to job. */
 struct worker_memory {
     void *shared;

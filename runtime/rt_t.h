@@ -36,6 +36,17 @@ rt_deadline(int timeout_ms)
     return until;
 }
 
+/* A condition whose waits end at an rt_deadline. */
+static inline void
+rt_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
 /* jit.c. Fills the driver's option arrays with what differs from the driver's defaults. */
 #define RT_JIT_MAX_OPTIONS 16
 uint32_t rt_jit_list(const struct rt_jit_options *options, int *keys_out, uintptr_t *values_out);
