@@ -36,16 +36,25 @@ exchange_of_type(struct pm_state *state, PyTypeObject *type)
     return api && header->major == 1 && api->tensor_from_object && api->current_stream ? api : NULL;
 }
 
+/* What is remembered of a type, or NULL. */
+static const struct pm_exchange *
+exchange_find(const struct pm_state *state, const PyTypeObject *type)
+{
+    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
+        if (state->exchange[i].type == type)
+            return &state->exchange[i];
+    return NULL;
+}
+
 static const struct exchange_api *
 exchange_get(struct pm_state *state, PyTypeObject *type)
 {
-    struct pm_exchange *known = state->exchange;
-    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
-        if (known[i].type == type)
-            return known[i].api;
+    const struct pm_exchange *known = exchange_find(state, type);
+    if (known)
+        return known->api;
     /* Asking may run code of the type's metaclass, and so come here again. */
     const struct exchange_api *api = exchange_of_type(state, type);
-    struct pm_exchange *slot = &known[state->n_exchange++ % PM_N_EXCHANGE];
+    struct pm_exchange *slot = &state->exchange[state->n_exchange++ % PM_N_EXCHANGE];
     PyObject *old = (PyObject *)slot->type;
     *slot = (struct pm_exchange){(PyTypeObject *)Py_NewRef((PyObject *)type), api};
     Py_XDECREF(old);
@@ -55,11 +64,8 @@ exchange_get(struct pm_state *state, PyTypeObject *type)
 bool
 pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type)
 {
-    const struct pm_exchange *known = state->exchange;
-    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
-        if (known[i].type == type)
-            return known[i].api != NULL;
-    return false;
+    const struct pm_exchange *known = exchange_find(state, type);
+    return known && known->api;
 }
 
 /* The producer's own exception, or one in its place. */

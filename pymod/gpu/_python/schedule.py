@@ -25,6 +25,7 @@ from gpu._python.context import context
 from gpu._python.failure import describe
 from gpu._python.threads import (
     ALL_LANES,
+    PATIENCE,
     Block,
     Cancelled,
     Grid,
@@ -374,7 +375,7 @@ class Scheduler:
 
     def let_others_run(self, thread: Thread) -> None:
         thread.quiet = 0
-        thread.patience = 20_000
+        thread.patience = PATIENCE
         if not (self.ready or self.spinning or self.n_blocks_left):
             return
         if id(kernel_frame().f_code) not in context.sites:

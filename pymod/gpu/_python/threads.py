@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Size = tuple[int, int, int]
 
 WARP = 32
+PATIENCE = 20_000  # reads of memory until others may run in any case
 ALL_LANES = (1 << WARP) - 1
 
 
@@ -145,7 +146,7 @@ class Thread:
         self.error: BaseException | None = None  # instead of an answer
         self.seen: dict[Any, Any] = {}  # what it has read lately
         self.quiet = 0  # how many reads in a row have shown nothing new
-        self.patience = 20_000  # reads until others may run in any case
+        self.patience = PATIENCE
         self.memory: dict[Any, Any] = {}  # of its own
 
     @property
