@@ -44,6 +44,11 @@ def kernel(source: str, name: str = "kernel", names: dict | None = None, **optio
     return gpu.jit(**options)(function(source, name, **(names or {})))
 
 
+def numbers(*shape: int, seed: int = 0) -> np.ndarray:
+    """Whole numbers, so that sums of floats are exact."""
+    return np.random.default_rng(seed).integers(-50, 50, shape)
+
+
 def is_under_sanitizer() -> bool:
     """Whether compute-sanitizer has put its library into this process."""
     maps = Path("/proc/self/maps")
@@ -99,6 +104,8 @@ def run(
 large = pytest.mark.skipif(
     os.environ.get("GPUJIT_DEVICE") == "python", reason="takes long on the python device"
 )
+# Grids and blocks of programs whose threads wait for each other.
+GRIDS = [(1, 32), (4, 33), pytest.param(24, 128, marks=large)]
 comparing = True  # False in a test that the python device's limits fail
 REFERENCE_THREADS = 1024  # more would take long
 

@@ -12,11 +12,6 @@ TILE = 16
 BLOCK = 128
 
 
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    """Whole numbers, so that sums of floats are exact."""
-    return np.random.default_rng(seed).integers(-50, 50, shape)
-
-
 # --- Sums and scans -------------------------------------------------------------------------------
 
 
@@ -58,7 +53,7 @@ def mean_and_variance(x, out):
     [(3, 64, 32), (4, 256, 77), pytest.param(60, 1024, 256, marks=kit.large)],
 )
 def test_a_sum_in_a_device_function(rows, columns, block):
-    x = numbers(rows, columns).astype(np.float32)
+    x = kit.numbers(rows, columns).astype(np.float32)
     out = np.zeros((rows, 2))
     kit.run(mean_and_variance, rows, block, (x, out))
     assert np.array_equal(out[:, 0], x.mean(axis=1, dtype=np.float64))
@@ -87,7 +82,7 @@ def hillis_steele(x, out):
     ("rows", "n"), [(2, 1), (3, 33), (2, 128), pytest.param(200, 100, marks=kit.large)]
 )
 def test_a_scan_by_hillis_and_steele(rows, n):
-    x = numbers(rows, n)
+    x = kit.numbers(rows, n)
     out = np.zeros_like(x)
     kit.run(hillis_steele, rows, n, (x, out))
     assert np.array_equal(out, x.cumsum(axis=1))
@@ -127,7 +122,7 @@ def blelloch(x, sums):
     ("rows", "block"), [(2, 1), (3, 64), (1, 512), pytest.param(40, 512, marks=kit.large)]
 )
 def test_a_scan_by_blelloch(rows, block):
-    x = numbers(rows, 2 * block)
+    x = kit.numbers(rows, 2 * block)
     before, sums = x.copy(), np.zeros(rows, np.int64)
     kit.run(blelloch, rows, block, (x, sums), shared=16 * block)
     assert np.array_equal(x, before.cumsum(axis=1) - before)
@@ -214,7 +209,7 @@ def odd_even(x, rounds):
 
 @pytest.mark.parametrize("n", [2, 31, 200])
 def test_a_sort_that_ends_when_all_threads_agree(n):
-    x, rounds = numbers(n, seed=n), np.zeros(1, np.int32)
+    x, rounds = kit.numbers(n, seed=n), np.zeros(1, np.int32)
     expected = np.sort(x)
     kit.run(odd_even, 1, (n + 1) // 2, (x, rounds))
     assert np.array_equal(x, expected)
@@ -246,7 +241,7 @@ def transpose(x, out):
     "shape", [(1, 1), (16, 16), (17, 31), (45, 20), pytest.param((333, 257), marks=kit.large)]
 )
 def test_a_transpose(shape):
-    x = numbers(*shape).astype(np.int16)
+    x = kit.numbers(*shape).astype(np.int16)
     out = np.zeros(shape[::-1], np.int16)
     grid = -(-shape[1] // TILE), -(-shape[0] // TILE)
     kit.run(transpose, grid, (TILE, 4), (x, out))
@@ -275,7 +270,7 @@ def matmul(a, b, c):
     ("m", "k", "n"), [(16, 16, 16), (5, 40, 21), pytest.param(150, 77, 130, marks=kit.large)]
 )
 def test_a_product_of_matrices(m, k, n):
-    a, b = numbers(m, k).astype(np.float32), numbers(k, n, seed=1).astype(np.float32)
+    a, b = kit.numbers(m, k).astype(np.float32), kit.numbers(k, n, seed=1).astype(np.float32)
     c = np.zeros((m, n), np.float32)
     kit.run(matmul, (-(-n // TILE), -(-m // TILE)), (TILE, TILE), (a, b, c))
     assert np.array_equal(c, a @ b)
@@ -301,7 +296,7 @@ def life(x, rounds):
 
 
 def test_a_game_of_life():
-    x = numbers(16, 24) > 10
+    x = kit.numbers(16, 24) > 10
     expected = x.copy()
     for _ in range(5):
         counts = sum(np.roll(expected, (i, j), (0, 1)).astype(int) for i in (-1, 0, 1)
@@ -334,7 +329,7 @@ def smooth(x, out):
 
 @pytest.mark.parametrize(("n", "block"), [(10, 4), (300, 64), (1000, 128)])
 def test_a_stencil(n, block):
-    x, out = numbers(n).astype(np.float64), np.zeros(n)
+    x, out = kit.numbers(n).astype(np.float64), np.zeros(n)
     kit.run(smooth, 1, block, (x, out))
     assert np.array_equal(out, np.convolve(x, np.ones(5), "same"))
 
@@ -396,7 +391,7 @@ def extremes(x, low, high, where):
     ("n", "block"), [(50, 64), (700, 128), pytest.param(20_000, 512, marks=kit.large)]
 )
 def test_extremes(n, block):
-    x = numbers(n, seed=n).astype(np.float32)
+    x = kit.numbers(n, seed=n).astype(np.float32)
     low, high = np.full(1, 1e30, np.float32), np.full(1, -1e30, np.float32)
     blocks = -(-n // block)
     where = np.full(blocks, -1)
@@ -434,7 +429,7 @@ def steps_of(n: int) -> int:
 
 
 def test_a_queue_of_work():
-    x = np.abs(numbers(3, 40)) + 1
+    x = np.abs(kit.numbers(3, 40)) + 1
     out = np.zeros_like(x)
     kit.run(collatz, 3, 32, (x, out))
     assert out.tolist() == [[steps_of(int(n)) for n in row] for row in x]
@@ -465,7 +460,7 @@ def recurrence(x, out):
 
 
 def test_barriers_in_functions_and_loops():
-    x, out = numbers(40), np.zeros((6, 40), np.int64)
+    x, out = kit.numbers(40), np.zeros((6, 40), np.int64)
     kit.run(recurrence, 6, 64, (x, out))
     a = x.copy()
     for i in range(6):

@@ -8,12 +8,6 @@ import kit
 import numpy as np
 import pytest
 
-SIZES = [(1, 32), (4, 33), pytest.param(24, 128, marks=kit.large)]
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(-50, 50, shape)
-
 
 @gpu.jit
 def rotations_of_the_grid(x, arrived, rounds):
@@ -28,9 +22,9 @@ def rotations_of_the_grid(x, arrived, rounds):
         arrived[0] = rounds
 
 
-@pytest.mark.parametrize(("grid", "block"), SIZES)
+@pytest.mark.parametrize(("grid", "block"), kit.GRIDS)
 def test_barriers_of_the_grid(grid, block):
-    x = numbers(grid * block)
+    x = kit.numbers(grid * block)
     expected = x.copy()
     for _ in range(4):
         expected = np.roll(expected, -1) * 3 + 1
@@ -52,7 +46,7 @@ def jacobi(a, b, rounds):
 
 
 def test_a_plate():
-    a = numbers(12, 20).astype(np.float64)
+    a = kit.numbers(12, 20).astype(np.float64)
     b, expected = a.copy(), a.copy()
     for _ in range(6):
         old = expected.copy()

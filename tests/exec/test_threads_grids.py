@@ -8,13 +8,6 @@ import kit
 import numpy as np
 import pytest
 
-SIZES = [(1, 32), (4, 33), pytest.param(24, 128, marks=kit.large)]
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(-50, 50, shape)
-
-
 # --- Locks ----------------------------------------------------------------------------------------
 
 
@@ -35,7 +28,7 @@ def spin_lock(lock, count, last):
         gpu.atomic.max(last, 0, count[0])
 
 
-@pytest.mark.parametrize(("grid", "block"), SIZES)
+@pytest.mark.parametrize(("grid", "block"), kit.GRIDS)
 def test_a_spin_lock(grid, block):
     lock, count, last = np.zeros(1, np.int32), np.zeros(2, np.int64), np.zeros(1, np.int64)
     kit.run(spin_lock, grid, block, (lock, count, last))
@@ -123,9 +116,9 @@ def rotations(x, arrived, rounds):
         grid_barrier(arrived, 2 * r + 1)
 
 
-@pytest.mark.parametrize(("grid", "block"), SIZES)
+@pytest.mark.parametrize(("grid", "block"), kit.GRIDS)
 def test_barriers_of_the_grid(grid, block):
-    x = numbers(grid * block)
+    x = kit.numbers(grid * block)
     expected = x.copy()
     for _ in range(4):
         expected = np.roll(expected, -1) * 3 + 1
@@ -185,7 +178,7 @@ def look_back(x, out, state, sums, totals, counter):
     ("n", "block"), [(10, 32), (500, 64), pytest.param(50_000, 256, marks=kit.large)]
 )
 def test_a_scan_that_looks_back(n, block):
-    x = numbers(n, seed=n)
+    x = kit.numbers(n, seed=n)
     out, blocks = np.zeros_like(x), -(-n // block)
     state, sums, totals = (np.zeros(blocks, dtype) for dtype in ("int32", "int64", "int64"))
     kit.run(look_back, blocks, block, (x, out, state, sums, totals, np.zeros(1, np.int32)))
@@ -264,7 +257,7 @@ def pipeline(x, out, box, full):
 
 @pytest.mark.parametrize(("pairs", "rounds", "block"), [(1, 3, 4), (3, 5, 32)])
 def test_a_box_between_two_blocks(pairs, rounds, block):
-    x = numbers(pairs, rounds)
+    x = kit.numbers(pairs, rounds)
     out = np.zeros((pairs, rounds, block), np.int64)
     box, full = np.zeros((pairs, block), np.int64), np.zeros(pairs, np.int32)
     kit.run(pipeline, 2 * pairs, block, (x, out, box, full))
@@ -300,7 +293,7 @@ def flags_in_a_block(data, flags, out):
 def test_warps_that_hand_on_a_value():
     if kit.is_under_sanitizer():
         pytest.skip("racecheck knows barriers, not flags and fences")
-    data, flags, out = numbers(5), np.zeros(5, np.int32), np.zeros((5, 4), np.int64)
+    data, flags, out = kit.numbers(5), np.zeros(5, np.int32), np.zeros((5, 4), np.int64)
     kit.run(flags_in_a_block, 5, 128, (data, flags, out))
     for row, start in zip(out.tolist(), data.tolist()):
         value, expected = start, [start]
@@ -345,7 +338,7 @@ def last_block(x, parts, count, out):
     [(50, 3, 16), (900, 8, 64), pytest.param(10**5, 40, 256, marks=kit.large)],
 )
 def test_the_block_that_comes_last_adds_up(n, grid, block):
-    x, parts = numbers(n).astype(np.float64), np.zeros(grid)
+    x, parts = kit.numbers(n).astype(np.float64), np.zeros(grid)
     count, out = np.zeros(1, np.uint32), np.zeros(1)
     for _ in range(2):  # the counter is as it was
         kit.run(last_block, grid, block, (x, parts, count, out))

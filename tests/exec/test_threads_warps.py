@@ -11,10 +11,6 @@ import pytest
 ALL = 0xFFFFFFFF
 
 
-def numbers(*shape: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(-50, 50, shape)
-
-
 # --- Sums and scans -------------------------------------------------------------------------------
 
 
@@ -44,7 +40,7 @@ def block_sums(x, out):
     ("n", "block"), [(20, 32), (300, 128), pytest.param(60_000, 1024, marks=kit.large)]
 )
 def test_sums_of_blocks(n, block):
-    x = numbers(n)
+    x = kit.numbers(n)
     out = np.zeros(-(-n // block), np.int64)
     kit.run(block_sums, len(out), block, (x, out))
     assert out.tolist() == [int(x[i : i + block].sum()) for i in range(0, n, block)]
@@ -85,7 +81,7 @@ def scans(x, out, total):
     ("rows", "n"), [(2, 32), (3, 160), pytest.param(50, 1024, marks=kit.large)]
 )
 def test_scans_of_blocks(rows, n):
-    x = numbers(rows, n, seed=n).astype(np.float32)
+    x = kit.numbers(rows, n, seed=n).astype(np.float32)
     out, total = np.zeros_like(x), np.zeros(rows, np.float32)
     kit.run(scans, rows, n, (x, out, total))
     assert np.array_equal(out, x.cumsum(axis=1))
@@ -115,7 +111,7 @@ def groups(x, out):
 
 
 def test_groups_of_lanes():
-    x = numbers(128)
+    x = kit.numbers(128)
     out = np.zeros((4, 128), np.int64)
     kit.run(groups, 2, 64, (x, out))
     for row, width in enumerate((4, 8, 16)):
@@ -176,7 +172,7 @@ def compact(x, out, count):
     ("n", "block"), [(1, 32), (500, 64), pytest.param(100_000, 256, marks=kit.large)]
 )
 def test_a_compaction(n, block):
-    x = numbers(n, seed=3)
+    x = kit.numbers(n, seed=3)
     out, count = np.zeros(n, np.int64), np.zeros(1, np.int32)
     # Which warp comes first is open, so the python device's order is not the device's.
     kit.run(compact, -(-n // block), block, (x, out, count), reference=False)
@@ -205,7 +201,7 @@ def compact_block(x, out, counts):
 
 
 def test_a_compaction_in_order():
-    x = numbers(4, 160)
+    x = kit.numbers(4, 160)
     out, counts = np.zeros_like(x), np.zeros(4, np.int64)
     kit.run(compact_block, 4, 160, (x, out, counts))
     for i in range(4):
@@ -232,7 +228,7 @@ def grouped_counts(keys, bins, sums, values):
 )
 def test_atomics_of_lanes_with_one_key(n, block):
     keys = np.random.default_rng(n).integers(0, 11, n, dtype=np.uint8)
-    values = numbers(n)
+    values = kit.numbers(n)
     bins, sums = np.zeros(11, np.int32), np.zeros(11, np.int64)
     kit.run(grouped_counts, n // block, block, (keys, bins, sums, values))
     assert np.array_equal(bins, np.bincount(keys, minlength=11))
@@ -255,7 +251,7 @@ def opportunistic(x, count, slots):
 
 @pytest.mark.parametrize("n", [64, 512])
 def test_an_atomic_for_the_lanes_that_are_here(n):
-    x = numbers(n, seed=n)
+    x = kit.numbers(n, seed=n)
     count, slots = np.zeros(1, np.int32), np.zeros(n, np.int64)
     kit.run(opportunistic, n // 64, 64, (x, count, slots), reference=False)
     chosen = np.flatnonzero(x > 20)
@@ -309,7 +305,7 @@ def halves(x, out):
 
 
 def test_halves_of_a_warp():
-    x = numbers(64)
+    x = kit.numbers(64)
     out = np.zeros(64, np.int64)
     kit.run(halves, 2, 32, (x, out))
     expected = []
@@ -366,7 +362,7 @@ def votes(x, out):
 
 
 def test_votes():
-    x = numbers(96)
+    x = kit.numbers(96)
     out = np.zeros((96, 4), np.int64)
     kit.run(votes, 1, 96, (x, out))
     for w in range(3):

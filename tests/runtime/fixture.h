@@ -50,6 +50,14 @@ fixture_cuda(const char *fake_path)
     return f;
 }
 
+static inline void
+fixture_launch(struct fixture *f, struct rt_code *code, uint32_t grid, uint32_t block, void *params)
+{
+    const struct rt_launch how = {.grid = {grid, 1, 1}, .block = {block, 1, 1}};
+    assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
+    assert_true(rt_device_launch(f->dev, code, &how, params, &f->diag));
+}
+
 static inline int
 fixture_close(void **state)
 {

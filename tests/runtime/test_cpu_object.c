@@ -40,15 +40,6 @@ make_artifact(const char *path, const char *entry)
 }
 
 static void
-launch(struct fixture *f, struct rt_code *code, uint32_t grid, uint32_t block,
-       struct params *params)
-{
-    struct rt_launch how = {{grid, 1, 1}, {block, 1, 1}, 0, 0, 0, 0};
-    assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
-    assert_true(rt_device_launch(f->dev, code, &how, params, &f->diag));
-}
-
-static void
 test_results(void **state)
 {
     struct fixture *f = *state;
@@ -61,7 +52,7 @@ test_results(void **state)
     for (int i = 0; i < N; i++)
         x[i] = i, y[i] = 2 * i;
     struct params params = {(uintptr_t)x, (uintptr_t)y, N, 3.0};
-    launch(f, code, (N + 255) / 256, 256, &params);
+    fixture_launch(f, code, (N + 255) / 256, 256, &params);
     assert_true(rt_device_synchronize(f->dev, &f->diag));
     for (int i = 0; i < N; i++)
         assert_true(y[i] == 5.0 * i + (i & 1) * 0.5);
@@ -79,7 +70,7 @@ test_functions(void **state)
     sp_artifact_destroy(artifact);
     int64_t n = 1 << 20;
     struct params params = {(uintptr_t)x, (uintptr_t)y, n, 0};
-    launch(f, code, 2, 1, &params);
+    fixture_launch(f, code, 2, 1, &params);
     assert_true(rt_device_synchronize(f->dev, &f->diag));
     for (int i = 0; i < 2; i++) {
         assert_true(y[3 * i] == sin(x[i]) + erf(x[i]) + tgamma(x[i]));
@@ -100,7 +91,7 @@ test_endless(void **state)
     assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
     sp_artifact_destroy(artifact);
     struct params params = {0, (uintptr_t)&y, 0, 0};
-    launch(f, code, 1, 1, &params);
+    fixture_launch(f, code, 1, 1, &params);
     assert_true(rt_device_wait(f->dev, NULL, 30, &done, &f->diag));
     assert_false(done);
     rt_device_cancel(f->dev);
@@ -169,7 +160,7 @@ test_unload_frees(void **state)
         sp_artifact_destroy(artifact);
         y = 0;
         struct params params = {(uintptr_t)&x, (uintptr_t)&y, 1, 2.0};
-        launch(f, code, 1, 1, &params);
+        fixture_launch(f, code, 1, 1, &params);
         rt_code_unload(code);
         assert_true(rt_device_synchronize(f->dev, &f->diag));
         assert_true(y == 2.0);

@@ -292,15 +292,6 @@ load(struct fixture *f, const char *entry)
 }
 
 static void
-launch(struct fixture *f, struct rt_code *code, uint32_t grid, uint32_t block,
-       struct params *params)
-{
-    struct rt_launch how = {{grid, 1, 1}, {block, 1, 1}, 0, 0, 0, 0};
-    assert_true(rt_device_prepare(f->dev, code, &how, &f->diag));
-    assert_true(rt_device_launch(f->dev, code, &how, params, &f->diag));
-}
-
-static void
 check_fails(struct fixture *f, const char *code, const char *text)
 {
     assert_false(rt_device_synchronize(f->dev, &f->diag));
@@ -341,7 +332,7 @@ test_barriers(void **state)
         int64_t n = sizes[k];
         int64_t *x = numbers(40 * n);
         struct params params = {x, NULL, 7};
-        launch(f, code, 40, sizes[k], &params);
+        fixture_launch(f, code, 40, sizes[k], &params);
         assert_true(rt_device_synchronize(f->dev, &f->diag));
         check_turned(x, 40, n, 7);
         free(x);
@@ -356,7 +347,7 @@ test_predicate(void **state)
     struct rt_code *code = load(f, "count");
     int64_t *x = numbers(100);
     struct params params = {x, NULL, 2};
-    launch(f, code, 1, 100, &params);
+    fixture_launch(f, code, 1, 100, &params);
     assert_true(rt_device_synchronize(f->dev, &f->diag));
     for (int64_t i = 0; i < 100; i++)
         assert_int_equal(x[i], i == 3 ? 3 : 96); /* 4 to 99 */
@@ -375,7 +366,7 @@ test_blocks_that_wait_for_blocks(void **state)
             int64_t *x = numbers(50 * 8);
             _Atomic(int64_t) next = 0;
             struct params params = {x, &next, 0};
-            launch(f, code, 50, 8, &params);
+            fixture_launch(f, code, 50, 8, &params);
             assert_true(rt_device_synchronize(f->dev, &f->diag));
             assert_int_equal(next, 50);
             for (int64_t i = 0; way == 0 && i < 50 * 8; i++)
@@ -394,7 +385,7 @@ test_lock(void **state)
     int64_t count = 0;
     _Atomic(int64_t) lock = 0;
     struct params params = {&count, &lock, 20};
-    launch(f, code, 30, 40, &params);
+    fixture_launch(f, code, 30, 40, &params);
     assert_true(rt_device_synchronize(f->dev, &f->diag));
     assert_int_equal(count, 30 * 40 * 20);
     rt_code_unload(code);
@@ -408,7 +399,7 @@ test_grid(void **state)
     for (uint32_t blocks = 1; blocks < 40; blocks += 6) {
         int64_t *x = numbers(blocks * 16);
         struct params params = {x, NULL, 9};
-        launch(f, code, blocks, 16, &params);
+        fixture_launch(f, code, blocks, 16, &params);
         assert_true(rt_device_synchronize(f->dev, &f->diag));
         check_turned(x, 1, blocks * 16, 9);
         free(x);
@@ -423,7 +414,7 @@ test_meetings(void **state)
     struct rt_code *code = load(f, "meet");
     int64_t *x = numbers(64);
     struct params params = {x, NULL, 3};
-    launch(f, code, 1, 64, &params);
+    fixture_launch(f, code, 1, 64, &params);
     assert_true(rt_device_synchronize(f->dev, &f->diag));
     for (int64_t i = 16; i < 64; i++)
         assert_int_equal(x[i], i / 16 * 16 + (i + 3) % 16 + 3);
@@ -452,11 +443,11 @@ test_errors(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct params params = {NULL, NULL, rows[i].how};
-        launch(f, code, 20, 33, &params);
+        fixture_launch(f, code, 20, 33, &params);
         check_fails(f, rows[i].code, rows[i].text);
     }
     struct params params = {NULL, NULL, BARRIERS}; /* the device is well afterwards */
-    launch(f, code, 20, 33, &params);
+    fixture_launch(f, code, 20, 33, &params);
     assert_true(rt_device_synchronize(f->dev, &f->diag));
     rt_code_unload(code);
 }
@@ -470,7 +461,7 @@ test_limit(void **state)
     _Atomic(int64_t) next = 0;
     struct params params = {NULL, &next, 0};
     queue->blocks_B = 20 * 1024;
-    launch(f, code, 50, 8, &params);
+    fixture_launch(f, code, 50, 8, &params);
     check_fails(f, "TOO_MANY_WAITING", "20480 bytes are the limit");
     queue->blocks_B = 1024; /* not even one block */
     struct rt_launch how = {.grid = {1, 1, 1}, .block = {1024, 1, 1}};
@@ -480,7 +471,7 @@ test_limit(void **state)
     sp_diag_finish(&f->diag);
     queue->blocks_B = CPU_BLOCKS_B;
     next = 0;
-    launch(f, code, 50, 8, &params);
+    fixture_launch(f, code, 50, 8, &params);
     assert_true(rt_device_synchronize(f->dev, &f->diag));
     assert_int_equal(next, 50);
     rt_code_unload(code);
@@ -494,7 +485,7 @@ test_cancel(void **state)
     for (int way = 0; way < 2; way++) {
         _Atomic(int64_t) started = 0;
         struct params params = {NULL, &started, way ? FOREVER : BARRIERS};
-        launch(f, code, 9, 70, &params);
+        fixture_launch(f, code, 9, 70, &params);
         while (!started)
             usleep(100);
         rt_device_cancel(f->dev);
