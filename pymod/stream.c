@@ -35,7 +35,7 @@ pm_stream_create(PyObject *module, PyObject *unused)
     rt_stream handle;
     if (!dev)
         return NULL;
-    if (!rt_device_stream_create(dev, &handle, &diag))
+    if (!rt_stream_create(dev, NULL, &handle, NULL, &diag))
         return pm_raise(state, &diag);
     return stream_new(state, dev, handle, true);
 }
@@ -161,7 +161,7 @@ stream_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     struct sp_diag diag;
     sp_diag_init(&diag);
-    if (self->owned && !rt_device_stream_destroy(self->dev, self->handle, &diag))
+    if (self->owned && !rt_stream_destroy(self->dev, self->handle, &diag))
         pm_keep(self->state, &diag);
     PyObject_Free(object);
     Py_DECREF(type);

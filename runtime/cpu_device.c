@@ -217,25 +217,6 @@ device_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_
     return true;
 }
 
-/* All streams are the one queue; handles only have to be told apart. */
-static bool
-device_stream_create(struct rt_device *base, rt_stream *stream_out, struct sp_diag *diag)
-{
-    (void)diag;
-    struct cpu_memory *memory = &device_of(base)->memory;
-    pthread_mutex_lock(&memory->lock);
-    *stream_out = ++memory->n_streams;
-    pthread_mutex_unlock(&memory->lock);
-    return true;
-}
-
-static bool
-device_stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
-{
-    (void)base, (void)stream, (void)diag;
-    return true;
-}
-
 static bool
 device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
             struct sp_diag *diag)
@@ -313,8 +294,8 @@ static const struct rt_device_ops cpu_ops = {
     .fill = device_fill,
     .memory_info = device_memory_info,
     .query = device_query,
-    .stream_create = device_stream_create,
-    .stream_destroy = device_stream_destroy,
+    .stream = &rt_cpu_stream_ops,
+    .event = &rt_cpu_event_ops,
     .wait = device_wait,
     .cancel = device_cancel,
     .load = rt_cpu_load,

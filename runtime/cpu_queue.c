@@ -53,6 +53,7 @@ rt_cpu_queue_reset(struct cpu_queue *queue)
 {
     queue_init_sync(queue);
     queue->head = queue->tail = queue->spare = NULL;
+    queue->notes = queue->last_note = NULL;
     queue->n_spare = 0;
     queue->n_finished = queue->n_submitted;
     queue->threads = NULL;
@@ -157,6 +158,30 @@ queue_keep_failure(struct cpu_queue *queue, struct cpu_job *job)
         sp_diag_set(diag, SP_E_CANCELLED, NULL, artifact->name ? artifact->name : "?");
 }
 
+/* With the lock held. */
+static void
+queue_reach_notes(struct cpu_queue *queue)
+{
+    while (queue->notes && queue->notes->ticket <= queue->n_finished) {
+        struct cpu_note *note = queue->notes;
+        queue->notes = note->next;
+        note->reached(note);
+    }
+}
+
+void
+rt_cpu_queue_note(struct cpu_queue *queue, struct cpu_note *note)
+{
+    note->next = NULL;
+    note->ticket = queue->n_submitted;
+    if (queue->notes)
+        queue->last_note->next = note;
+    else
+        queue->notes = note;
+    queue->last_note = note;
+    queue_reach_notes(queue);
+}
+
 /* With the lock held, by the last worker in it. */
 static void
 queue_finish_head(struct cpu_queue *queue)
@@ -182,6 +207,7 @@ queue_finish_head(struct cpu_queue *queue)
      * which unloading takes, is always the inner one. */
     rt_cpu_code_drop(code);
     queue->n_finished++;
+    queue_reach_notes(queue);
     pthread_cond_broadcast(&queue->idle);
     if (queue->head || queue->ending)
         pthread_cond_broadcast(&queue->work);
@@ -368,7 +394,8 @@ rt_cpu_queue_wait(struct cpu_queue *queue, const struct rt_wait *wait, bool *don
 {
     struct timespec until = rt_deadline(wait->timeout_ms);
     pthread_mutex_lock(&queue->lock);
-    uint64_t last = queue->n_submitted;
+    const struct cpu_event *event = (const struct cpu_event *)wait->event;
+    uint64_t last = event ? event->ticket : queue->n_submitted;
     bool in_time = true;
     while (queue->n_finished < last && in_time) {
         if (wait->timeout_ms < 0)

@@ -86,6 +86,20 @@ struct worker_memory {
     const void *stack_end;
 };
 
+/* Called with the queue's lock held, once so many jobs have finished. */
+struct cpu_note {
+    struct cpu_note *next;
+    uint64_t ticket;
+    void (*reached)(struct cpu_note *note);
+};
+
+struct cpu_event {
+    struct rt_event base;
+    struct cpu_mark *mark; /* of the last record; under the queue's lock, as all below */
+    uint64_t ticket;       /* done once so many jobs have finished */
+    uint64_t time_ns;      /* when that was, by rt_cpu_ticks; 0: not yet */
+};
+
 #define CPU_BLOCKS_B ((uint64_t)1 << 30) /* for all blocks that have begun and wait */
 
 struct cpu_queue {
@@ -98,6 +112,7 @@ struct cpu_queue {
     struct cpu_job *spare;       /* finished jobs for reuse */
     uint32_t n_spare;
     uint64_t n_submitted, n_finished;
+    struct cpu_note *notes, *last_note; /* by ticket */
     pthread_t *threads;
     uint32_t n_threads; /* started */
     bool ending;
@@ -119,7 +134,6 @@ struct cpu_doomed {
 struct cpu_memory {
     pthread_mutex_t lock;
     uint64_t used_B;
-    uintptr_t n_streams;                /* handles given out */
     SP_VEC(struct cpu_allocation) live; /* by address */
     SP_VEC(struct cpu_doomed) doomed;   /* freed by the user, perhaps still used by a job */
 };
@@ -129,6 +143,7 @@ struct cpu_device {
     _Atomic(pid_t) pid; /* whose threads they are; another after a fork, -1 while that is mended */
     struct cpu_queue queue;
     struct cpu_memory memory;
+    _Atomic(uintptr_t) n_streams; /* handles given out */
     pthread_mutex_t linker_lock;
     struct cpu_linker *linker; /* NULL until the first load */
 };
@@ -150,8 +165,15 @@ SP_MUST_CHECK bool rt_cpu_queue_add(struct cpu_queue *queue, struct cpu_code *co
 SP_MUST_CHECK bool rt_cpu_queue_wait(struct cpu_queue *queue, const struct rt_wait *wait,
                                      bool *done_out, struct sp_diag *diag);
 void rt_cpu_queue_cancel(struct cpu_queue *queue);
+/* Under the queue's lock: calls the note's function when all jobs so far have finished, perhaps at
+ * once. */
+void rt_cpu_queue_note(struct cpu_queue *queue, struct cpu_note *note);
 struct rt_print *rt_cpu_queue_take_prints(struct cpu_queue *queue);
 bool rt_cpu_queue_has_prints(struct cpu_queue *queue);
+
+/* cpu_stream.c */
+extern const struct rt_stream_ops rt_cpu_stream_ops;
+extern const struct rt_event_ops rt_cpu_event_ops;
 
 /* cpu_grid.c */
 void rt_cpu_grid_init(struct cpu_grid *grid, uint64_t n_blocks, uint32_t n_workers,

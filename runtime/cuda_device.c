@@ -24,19 +24,6 @@ rt_cuda_enter_slow(struct cuda_device *dev, CUcontext current, struct sp_diag *d
     return current ? CUDA_PUSHED : CUDA_ENTERED;
 }
 
-/* Runs one driver call in the device's context: the body of most operations. */
-#define CUDA_CALL(dev, diag, ok, function, ...)                                                    \
-    do {                                                                                           \
-        enum cuda_entered entered_ = cuda_enter((dev), (diag));                                    \
-        (ok) = entered_ != CUDA_ENTER_FAILED;                                                      \
-        if (ok) {                                                                                  \
-            CUresult result_ = (dev)->api->function(__VA_ARGS__);                                  \
-            cuda_leave((dev), entered_);                                                           \
-            if (result_ != CUDA_SUCCESS)                                                           \
-                (ok) = rt_cuda_fail((dev)->driver, #function, result_, (diag));                    \
-        }                                                                                          \
-    } while (0)
-
 static bool
 device_no_memory(struct sp_diag *diag, uint64_t size_B, uint64_t free_B, uint64_t total_B)
 {
@@ -215,34 +202,14 @@ device_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_
     return true;
 }
 
-static bool
-device_stream_create(struct rt_device *base, rt_stream *stream_out, struct sp_diag *diag)
-{
-    bool ok;
-    CUstream stream = NULL;
-    CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamCreate, &stream, CU_STREAM_DEFAULT);
-    if (ok)
-        *stream_out = (rt_stream)stream;
-    return ok;
-}
-
-static bool
-device_stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
-{
-    bool ok;
-    rt_cuda_grids_forget((struct cuda_device *)base, stream);
-    CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamDestroy, (CUstream)stream);
-    return ok;
-}
-
-/* Asks until the stream is idle or time is up: without pause for 50 us, then with growing ones. */
-static CUresult
-device_poll(struct cuda_device *dev, CUstream stream, int timeout_ms)
+/* Without pause for 50 us, then with growing ones. */
+CUresult
+rt_cuda_poll(CUresult (*ask)(void *what), void *what, int timeout_ms)
 {
     struct timespec start, now;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (long pause_ns = 0;;) {
-        CUresult result = dev->api->cuStreamQuery(stream);
+        CUresult result = ask(what);
         if (result != CUDA_ERROR_NOT_READY)
             return result;
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -260,6 +227,44 @@ device_poll(struct cuda_device *dev, CUstream stream, int timeout_ms)
     }
 }
 
+struct device_asked {
+    const struct cuda_device *dev;
+    CUstream stream;
+};
+
+static CUresult
+device_ask_stream(void *what)
+{
+    const struct device_asked *asked = what;
+    return asked->dev->api->cuStreamQuery(asked->stream);
+}
+
+/* What was launched on the event's stream before it was recorded is over then. */
+static bool
+device_wait_event(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
+                  struct sp_diag *diag)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    struct cuda_event *event = (struct cuda_event *)wait->event;
+    struct rt_wait over = *wait;
+    rt_stream stream = __atomic_load_n(&event->base.stream, __ATOMIC_RELAXED);
+    uint64_t before = atomic_load(&event->before);
+    over.stream = &stream;
+    enum cuda_entered entered = cuda_enter(dev, diag);
+    if (entered == CUDA_ENTER_FAILED)
+        return false;
+    CUresult result = rt_cuda_event_wait(dev, event, wait->timeout_ms);
+    bool ok = true, done = result == CUDA_SUCCESS;
+    if (done)
+        ok = rt_cuda_faults_collect(dev, &over, before, diag);
+    else if (result != CUDA_ERROR_NOT_READY)
+        ok = rt_cuda_fail(dev->driver, "cuEventSynchronize", result, diag);
+    cuda_leave(dev, entered);
+    if (ok)
+        *done_out = done;
+    return ok;
+}
+
 /* With a time limit and no stream, the default stream is asked first: it waits for all others
  * but those that another library made "non-blocking"; these are waited for at the end, without
  * limit. */
@@ -267,6 +272,8 @@ static bool
 device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
             struct sp_diag *diag)
 {
+    if (wait->event)
+        return device_wait_event(base, wait, done_out, diag);
     const rt_stream *stream = wait->stream;
     struct cuda_device *dev = (struct cuda_device *)base;
     enum cuda_entered entered = cuda_enter(dev, diag);
@@ -275,8 +282,9 @@ device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
     const char *function = "cuStreamQuery";
     uint64_t before = atomic_load(&dev->faults.n_launched);
     CUresult result = CUDA_SUCCESS;
+    struct device_asked asked = {dev, (CUstream)(stream ? *stream : 0)};
     if (wait->timeout_ms >= 0)
-        result = device_poll(dev, (CUstream)(stream ? *stream : 0), wait->timeout_ms);
+        result = rt_cuda_poll(device_ask_stream, &asked, wait->timeout_ms);
     bool done = result == CUDA_SUCCESS;
     if (done && !stream) {
         function = "cuCtxSynchronize";
@@ -311,6 +319,7 @@ device_destroy(struct rt_device *base)
     enum cuda_entered entered = cuda_enter(dev, &ignored);
     if (entered != CUDA_ENTER_FAILED)
         dev->api->cuCtxSynchronize();
+    rt_cuda_streams_finish(dev);
     rt_cuda_grids_finish(dev);
     rt_cuda_faults_finish(dev);
     cuda_leave(dev, entered);
@@ -331,8 +340,8 @@ static const struct rt_device_ops cuda_ops = {
     .fill = device_fill,
     .memory_info = device_memory_info,
     .query = device_query,
-    .stream_create = device_stream_create,
-    .stream_destroy = device_stream_destroy,
+    .stream = &rt_cuda_stream_ops,
+    .event = &rt_cuda_event_ops,
     .wait = device_wait,
     .cancel = device_cancel,
     .load = rt_cuda_load,
@@ -412,6 +421,7 @@ rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordina
     device_fill_info(dev, ordinal);
     rt_cuda_faults_init(&dev->faults);
     rt_cuda_grids_init(&dev->grids);
+    rt_cuda_streams_init(dev);
     *dev_out = &dev->base;
     return true;
 }

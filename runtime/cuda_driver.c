@@ -179,6 +179,27 @@ driver_hint(const struct cuda_driver *driver, CUresult result)
         return "the driver is older than the PTX version: update it";
     case CUDA_ERROR_NO_BINARY_FOR_GPU:
         return "the code was compiled for another architecture than this GPU's";
+    case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+        return "a stream that is captured into a graph cannot be waited for or asked, and host "
+               "arrays are not taken there: end the capture first";
+    case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
+        return "an earlier call has spoilt the capture; its error says why";
+    case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
+        return "another stream came into the capture by an event and did not come back: record an "
+               "event on it and let the first stream wait for that before the capture ends";
+    case CUDA_ERROR_STREAM_CAPTURE_MERGE:
+    case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
+        return "work in a capture can wait for work of the same capture only: record the event on "
+               "a stream of the capture, or wait for it before the capture begins";
+    case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+        return "the default stream was used while a stream that waits for it is captured: name the "
+               "captured stream, or capture on gpu.stream(non_blocking=True)";
+    case CUDA_ERROR_CAPTURED_EVENT:
+        return "the event was recorded in a capture, it stands for a place in the graph; record "
+               "another one behind the replay";
+    case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
+    case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
+        return "a capture ends on the stream and in the thread that began it";
     default: return NULL;
     }
 }

@@ -18,6 +18,10 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef int CUstreamCaptureMode;
+typedef int CUstreamCaptureStatus;
+typedef void (*CUhostFn)(void *data);
 typedef struct CUuuid_st {
     char bytes[16];
 } CUuuid;
@@ -97,6 +101,18 @@ struct cuda_grids {
     SP_VEC(struct cuda_grid_word) words;
 };
 
+struct cuda_event {
+    struct rt_event base;
+    CUevent event;
+    _Atomic(uint64_t) before; /* launches that were numbered when it was recorded */
+};
+
+/* For rt_stream_order, which needs an event for a moment. */
+struct cuda_orders {
+    pthread_mutex_t lock;
+    CUevent event; /* NULL until it is needed */
+};
+
 struct cuda_device {
     struct rt_device base;
     const struct cuda_driver *driver;
@@ -105,7 +121,21 @@ struct cuda_device {
     CUdevice device;
     struct cuda_faults faults;
     struct cuda_grids grids;
+    struct cuda_orders orders;
 };
+
+/* Runs one driver call in the device's context: the body of most operations. */
+#define CUDA_CALL(dev, diag, ok, function, ...)                                                    \
+    do {                                                                                           \
+        enum cuda_entered entered_ = cuda_enter((dev), (diag));                                    \
+        (ok) = entered_ != CUDA_ENTER_FAILED;                                                      \
+        if (ok) {                                                                                  \
+            CUresult result_ = (dev)->api->function(__VA_ARGS__);                                  \
+            cuda_leave((dev), entered_);                                                           \
+            if (result_ != CUDA_SUCCESS)                                                           \
+                (ok) = rt_cuda_fail((dev)->driver, #function, result_, (diag));                    \
+        }                                                                                          \
+    } while (0)
 
 /* Makes the device's context current: nothing to do as a rule. If another one is current it is put
  * aside, and cuda_leave brings it back. */
@@ -131,6 +161,25 @@ cuda_leave(struct cuda_device *dev, enum cuda_entered entered)
     }
 }
 
+/* While a stream is captured into a graph the driver forbids its thread, and in the global mode all
+ * threads, calls that could wait: allocating, loading a module, asking an event. Ours are not part
+ * of the graph and do no harm; between these two they are allowed. In: what the first returned. */
+static inline CUstreamCaptureMode
+cuda_relax(const struct cuda_device *dev)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (dev->api->cuThreadExchangeStreamCaptureMode)
+        dev->api->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+static inline void
+cuda_unrelax(const struct cuda_device *dev, CUstreamCaptureMode mode)
+{
+    if (dev->api->cuThreadExchangeStreamCaptureMode)
+        dev->api->cuThreadExchangeStreamCaptureMode(&mode);
+}
+
 /* Reports a driver error with its name and, where we know one, a hint. Returns false. */
 bool rt_cuda_fail(const struct cuda_driver *driver, const char *function, CUresult result,
                   struct sp_diag *diag);
@@ -145,6 +194,25 @@ bool rt_cuda_prepare(struct rt_device *dev, struct rt_code *code, const struct r
                      struct sp_diag *diag);
 bool rt_cuda_launch(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
                     void *params, struct sp_diag *diag);
+
+/* cuda_stream.c */
+extern const struct rt_stream_ops rt_cuda_stream_ops;
+extern const struct rt_event_ops rt_cuda_event_ops;
+void rt_cuda_streams_init(struct cuda_device *dev);
+void rt_cuda_streams_finish(struct cuda_device *dev); /* with the context current */
+/* Waits for an event, asking until time is up; negative: for ever. With the context current. */
+CUresult rt_cuda_event_wait(struct cuda_device *dev, struct cuda_event *event, int timeout_ms);
+/* cuda_device.c. Asks until the answer is not "not ready" or time is up. */
+CUresult rt_cuda_poll(CUresult (*ask)(void *what), void *what, int timeout_ms);
+/* Whether the stream is being captured into a graph. With the context current. */
+static inline bool
+cuda_is_capturing(const struct cuda_device *dev, rt_stream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return dev->api->cuStreamIsCapturing &&
+           dev->api->cuStreamIsCapturing((CUstream)stream, &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
 
 /* cuda_grid.c. With the context current. */
 void rt_cuda_grids_init(struct cuda_grids *grids);

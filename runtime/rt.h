@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/rt_stream.h"
 #include "support/artifact.h"
 #include "support/diag.h"
 #include "support/str.h"
@@ -78,10 +79,6 @@ struct rt_info {
     uint32_t max_registers;  /* per block; 0 on the cpu */
 };
 
-/* A stream's handle: 0 is the default stream, the driver's special handles and CUstreams of other
- * libraries are accepted as they are. The cpu device runs all streams in order of launch. */
-typedef uintptr_t rt_stream;
-
 /* Options of the driver's compiler, see jit.def. The cpu device ignores them. */
 struct rt_jit_options {
 #define RT_JIT_OPTION(name, driver, plain, lowest, highest, meaning) int name;
@@ -115,6 +112,7 @@ struct rt_launch {
 
 struct rt_wait {
     const rt_stream *stream; /* NULL: all of the device's work */
+    struct rt_event *event;  /* or what this was recorded behind, if it is not NULL */
     int timeout_ms;          /* negative: for ever */
     uint64_t thread;         /* as in its launches */
     bool own_only;           /* raise nothing of other threads' launches */
@@ -149,8 +147,8 @@ struct rt_device_ops {
     bool (*query)(struct rt_device *dev, uint64_t address, struct rt_memory *memory_out,
                   struct sp_diag *diag);
 
-    bool (*stream_create)(struct rt_device *dev, rt_stream *stream_out, struct sp_diag *diag);
-    bool (*stream_destroy)(struct rt_device *dev, rt_stream stream, struct sp_diag *diag);
+    const struct rt_stream_ops *stream;
+    const struct rt_event_ops *event;
     bool (*wait)(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
                  struct sp_diag *diag);
     void (*cancel)(struct rt_device *dev);
@@ -254,27 +252,11 @@ rt_device_query(struct rt_device *dev, uint64_t address, struct rt_memory *memor
     return dev->ops->query(dev, address, memory_out, diag);
 }
 
-SP_MUST_CHECK static inline bool
-rt_device_stream_create(struct rt_device *dev, rt_stream *stream_out, struct sp_diag *diag)
-{
-    return dev->ops->stream_create(dev, stream_out, diag);
-}
-
-SP_MUST_CHECK static inline bool
-rt_device_stream_destroy(struct rt_device *dev, rt_stream stream, struct sp_diag *diag)
-{
-    return dev->ops->stream_destroy(dev, stream, diag);
-}
-
 /* Waits as it is told (blocks). Succeeds with `*done_out` false when time is up. Once done it fails
  * with what went wrong since the last wait or copy: a kernel's exception (of this thread's launches
  * first, else of another one's that nobody has raised), a dead context, an interrupt. */
-SP_MUST_CHECK static inline bool
-rt_device_wait_for(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
-                   struct sp_diag *diag)
-{
-    return dev->ops->wait(dev, wait, done_out, diag);
-}
+SP_MUST_CHECK bool rt_device_wait_for(struct rt_device *dev, const struct rt_wait *wait,
+                                      bool *done_out, struct sp_diag *diag);
 
 /* The same for programs of one thread. */
 SP_MUST_CHECK static inline bool
@@ -282,7 +264,7 @@ rt_device_wait(struct rt_device *dev, const rt_stream *stream, int timeout_ms, b
                struct sp_diag *diag)
 {
     struct rt_wait wait = {.stream = stream, .timeout_ms = timeout_ms};
-    return dev->ops->wait(dev, &wait, done_out, diag);
+    return rt_device_wait_for(dev, &wait, done_out, diag);
 }
 
 SP_MUST_CHECK static inline bool

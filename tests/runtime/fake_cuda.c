@@ -12,8 +12,6 @@
 #define CUDA_API(name, symbol, version, required, parameters) CUresult symbol parameters;
 #include "runtime/cuda_api.def"
 
-struct fake_cuda *fake_cuda(void);
-
 static struct fake_cuda fake = {.fault_site = -1};
 
 struct fake_cuda *
@@ -21,13 +19,6 @@ fake_cuda(void)
 {
     return &fake;
 }
-
-#define FAKE_NEEDS_CONTEXT                                                                         \
-    do {                                                                                           \
-        fake.n_calls++;                                                                            \
-        if (!fake.current || fake.current == FAKE_FOREIGN)                                         \
-            return 201; /* CUDA_ERROR_INVALID_CONTEXT */                                           \
-    } while (0)
 
 CUresult
 cuInit(unsigned int flags)
@@ -447,43 +438,4 @@ CUresult
 cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t count, CUstream stream)
 {
     return cuMemsetD2D32Async(to, 4, value, 1, count, stream);
-}
-
-CUresult
-cuStreamCreate(CUstream *stream, unsigned int flags)
-{
-    FAKE_NEEDS_CONTEXT;
-    (void)flags;
-    *stream = (CUstream)(uintptr_t)(0x5000 + fake.n_streams++);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuStreamDestroy_v2(CUstream stream)
-{
-    FAKE_NEEDS_CONTEXT;
-    (void)stream;
-    fake.n_streams--;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuStreamQuery(CUstream stream)
-{
-    FAKE_NEEDS_CONTEXT;
-    fake.stream = stream;
-    if (fake.n_queries_busy > 0) {
-        fake.n_queries_busy--;
-        return CUDA_ERROR_NOT_READY;
-    }
-    return fake.wait_result;
-}
-
-CUresult
-cuStreamSynchronize(CUstream stream)
-{
-    FAKE_NEEDS_CONTEXT;
-    fake.n_syncs++;
-    fake.stream = stream;
-    return fake.wait_result;
 }

@@ -9,12 +9,17 @@ struct fake_cuda {
     CUresult init_result, load_result, launch_result, wait_result, alloc_result;
     const char *error_log;
     int n_queries_busy; /* cuStreamQuery says "not ready" so many times */
+    int n_events_busy;  /* cuEventQuery too */
     int fault_site;     /* -1, or the site that each launch raises at */
     int fault_more;     /* the index at fault is 11 and this */
 
     /* records */
     int n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;
     int n_cooperative;
+    int n_events, n_records, n_event_waits, n_host_calls, n_relaxed;
+    int priority;
+    unsigned stream_flags;
+    CUstream recorded_on;
     int n_push, n_pop, n_set;
     CUcontext current;
     unsigned grid[3], block[3], shared_B;
@@ -31,6 +36,15 @@ struct fake_cuda {
 
 /* Exported by the library as `fake_cuda`. */
 typedef struct fake_cuda *(*fake_cuda_fn)(void);
+
+struct fake_cuda *fake_cuda(void);
+
+#define FAKE_NEEDS_CONTEXT                                                                         \
+    do {                                                                                           \
+        fake_cuda()->n_calls++;                                                                    \
+        if (!fake_cuda()->current || fake_cuda()->current == FAKE_FOREIGN)                         \
+            return 201; /* CUDA_ERROR_INVALID_CONTEXT */                                           \
+    } while (0)
 
 #define FAKE_CONTEXT(device) ((CUcontext)(uintptr_t)(0x1000 + (device)))
 #define FAKE_FOREIGN ((CUcontext)(uintptr_t)0x9999)

@@ -460,10 +460,10 @@ test_open(void **state)
     assert_ptr_equal(dev, f->dev);
     assert_int_equal(dev->info.n_processors, 4);
     assert_string_equal(dev->info.target, "host");
-    assert_true(rt_device_stream_create(dev, &one, &f->diag));
-    assert_true(rt_device_stream_create(dev, &two, &f->diag));
+    assert_true(rt_stream_create(dev, NULL, &one, NULL, &f->diag));
+    assert_true(rt_stream_create(dev, NULL, &two, NULL, &f->diag));
     assert_true(one && two && one != two);
-    assert_true(rt_device_stream_destroy(dev, one, &f->diag));
+    assert_true(rt_stream_destroy(dev, one, &f->diag));
     assert_false(rt_open(f->rt, RT_CPU, 1, &dev, &f->diag));
     assert_int_equal(f->diag.code, SP_E_NO_DEVICE);
     setenv("GPUJIT_CPU_THREADS", "3", 1);

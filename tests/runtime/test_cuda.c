@@ -347,7 +347,7 @@ test_wait(void **state)
     struct fixture *f = *state;
     rt_stream stream;
     bool done;
-    assert_true(rt_device_stream_create(f->dev, &stream, &f->diag));
+    assert_true(rt_stream_create(f->dev, NULL, &stream, NULL, &f->diag));
     f->fake->n_queries_busy = 1 << 30;
     assert_true(rt_device_wait(f->dev, &stream, 3, &done, &f->diag));
     assert_false(done);
@@ -370,7 +370,7 @@ test_wait(void **state)
     assert_false(rt_device_wait(f->dev, &stream, 5, &done, &f->diag));
     expect(f, SP_E_DRIVER_FAILED, "does not say why", NULL);
     f->fake->wait_result = CUDA_SUCCESS;
-    assert_true(rt_device_stream_destroy(f->dev, stream, &f->diag));
+    assert_true(rt_stream_destroy(f->dev, stream, &f->diag));
     assert_int_equal(f->fake->n_streams, 0);
 }
 
@@ -545,8 +545,8 @@ test_cooperative(void **state)
     assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
     sp_artifact_destroy(artifact);
     rt_stream stream, other;
-    assert_true(rt_device_stream_create(f->dev, &stream, &f->diag));
-    assert_true(rt_device_stream_create(f->dev, &other, &f->diag));
+    assert_true(rt_stream_create(f->dev, NULL, &stream, NULL, &f->diag));
+    assert_true(rt_stream_create(f->dev, NULL, &other, NULL, &f->diag));
     const rt_stream streams[] = {0, stream, 0, stream, other};
     uint64_t places[5];
     for (int i = 0; i < 5; i++) {
@@ -584,8 +584,8 @@ test_cooperative(void **state)
     assert_false(rt_device_launch(f->dev, code, &own, params, &f->diag));
     expect(f, SP_E_DRIVER_FAILED, "cuLaunchCooperativeKernel", NULL);
     f->fake->launch_result = CUDA_SUCCESS;
-    assert_true(rt_device_stream_destroy(f->dev, other, &f->diag));
-    assert_true(rt_device_stream_destroy(f->dev, stream, &f->diag));
+    assert_true(rt_stream_destroy(f->dev, other, &f->diag));
+    assert_true(rt_stream_destroy(f->dev, stream, &f->diag));
     rt_code_unload(code);
 }
 

@@ -1,5 +1,7 @@
 /* Our declarations of the driver API against NVIDIA's, where cuda.h is found: every signature,
  * every constant and the size of every type. All of it is decided at compile time. */
+/* So that the header declares every version of a function by its own name. */
+#define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,6 +38,8 @@ _Static_assert(sizeof(CUfunction_attribute) == sizeof(int), "CUfunction_attribut
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int), "CUpointer_attribute");
 _Static_assert(sizeof(CUjit_option) == sizeof(int), "CUjit_option");
 _Static_assert(sizeof(CUdeviceptr) == sizeof(unsigned long long), "CUdeviceptr");
+_Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int), "CUstreamCaptureMode");
+_Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int), "CUstreamCaptureStatus");
 _Static_assert(sizeof(CUuuid) == 16, "CUuuid");
 _Static_assert(CU_LAUNCH_PARAM_END_AS_INT == 0, "end");
 _Static_assert(CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT == 1, "pointer");
