@@ -11,18 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *
-arg_name(const struct pm_reading *reading, uint32_t index)
+const char *
+pm_arg_label(const struct pm_reading *reading, uint32_t index, char label[PM_LABEL_B])
 {
-    return reading->module->funcs.data[0]->params[index].name;
+    PyOS_snprintf(label, PM_LABEL_B, "%u '%.60s'", (unsigned)index + 1,
+                  reading->module->funcs.data[0]->params[index].name);
+    return label;
 }
 
-static bool
-arg_fail(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
-         const char *reason)
+bool
+pm_arg_fail(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+            const char *reason)
 {
-    return pm_fail(kernel->state, CALL_ARGUMENT, arg_name(reading, index), kernel->name_utf8,
-                   reason);
+    char label[PM_LABEL_B];
+    return pm_fail(kernel->state, CALL_ARGUMENT, pm_arg_label(reading, index, label),
+                   kernel->name_utf8, reason);
 }
 
 /* Log2 of an element's size: addresses promise no more until launches look at them. */
@@ -67,8 +70,10 @@ arg_get_int(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (number == -1 && !overflow && PyErr_Occurred())
         return false;
+    char label[PM_LABEL_B];
     if (overflow)
-        return pm_fail(kernel->state, CALL_OVERFLOW, arg_name(reading, index), kernel->name_utf8,
+        return pm_fail(kernel->state, CALL_OVERFLOW, pm_arg_label(reading, index, label),
+                       kernel->name_utf8,
                        "the int does not fit 64 bits; np.uint64(x) holds values up to 2**64 - 1");
     arg_set_scalar(arg, IR_T_INT, (uint64_t)number);
     return true;
@@ -107,10 +112,19 @@ static bool
 arg_check_device(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
                  struct rt_device *dev, const char *where)
 {
-    char here[24];
+    char here[24], label[PM_LABEL_B];
+    struct sp_diag diag;
     pm_device_print(dev, here);
-    return !strcmp(where, here) || pm_fail(kernel->state, WRONG_DEVICE, arg_name(reading, index),
-                                           kernel->name_utf8, where, here);
+    if (!strcmp(where, here))
+        return true;
+    sp_diag_init(&diag);
+    (void)sp_diag_set(&diag, SP_E_WRONG_DEVICE, NULL, pm_arg_label(reading, index, label),
+                      kernel->name_utf8, where, here);
+    (void)sp_diag_hint(&diag,
+                       "gpu.select_device(\"%s\") runs kernels there; "
+                       "gpu.to_device(x.copy_to_host()) copies an array to %s",
+                       where, here);
+    return pm_raise(kernel->state, &diag);
 }
 
 /* Whether the device sees this memory; the error names both. */
@@ -155,11 +169,11 @@ arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, stru
     /* The fast way first, which has no time to make up the name that errors want. */
     int found = pm_foreign_exchange(kernel->state, value, "", foreign);
     if (found != 1) {
-        char what[160];
+        char what[160], label[PM_LABEL_B];
         PyErr_Clear();
         pm_foreign_release(foreign);
-        PyOS_snprintf(what, sizeof what, "argument '%.60s' of %.60s", arg_name(reading, index),
-                      kernel->name_utf8);
+        PyOS_snprintf(what, sizeof what, "argument %s of %.60s",
+                      pm_arg_label(reading, index, label), kernel->name_utf8);
         found = pm_foreign_get(kernel->state, value, what, foreign);
     }
     if (found == 1 && !foreign->on_host &&
@@ -231,7 +245,7 @@ arg_fail_type(struct pm_kernel *kernel, const struct pm_reading *reading, uint32
     char reason[220];
     PyOS_snprintf(reason, sizeof reason, "'%.60s' cannot be passed to a kernel; %s", text, instead);
     Py_XDECREF(name);
-    return arg_fail(kernel, reading, index, reason);
+    return pm_arg_fail(kernel, reading, index, reason);
 }
 
 static bool
@@ -249,8 +263,8 @@ arg_set_tuple(struct pm_kernel *kernel, const struct pm_reading *reading, uint32
 {
     Py_ssize_t n = PyTuple_Size(value);
     if (n > PM_MAX_TUPLE)
-        return arg_fail(kernel, reading, index,
-                        "a tuple of more than 1024 elements; pass an array");
+        return pm_arg_fail(kernel, reading, index,
+                           "a tuple of more than 1024 elements; pass an array");
     arg->type.kind = IR_ARG_TUPLE;
     arg->type.n_elems = (uint16_t)n;
     if (!PyTuple_CheckExact(value))

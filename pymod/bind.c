@@ -55,7 +55,9 @@ bind_fail_keyword(struct pm_kernel *kernel, const struct ir_func *func, const ch
                   suggest.best[0] ? "there is no such parameter; did you mean '%s'?"
                                   : "there is no such parameter",
                   suggest.best);
-    return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8, reason);
+    char label[PM_LABEL_B];
+    PyOS_snprintf(label, sizeof label, "'%.60s'", name);
+    return pm_fail(kernel->state, CALL_ARGUMENT, label, kernel->name_utf8, reason);
 }
 
 static bool
@@ -67,11 +69,21 @@ bind_keyword(struct pm_kernel *kernel, struct pm_reading *reading, const char *n
         if (strcmp(func->params[i].name, name))
             continue;
         if (shape[i] != BIND_NONE)
-            return pm_fail(kernel->state, CALL_ARGUMENT, name, kernel->name_utf8, "is given twice");
+            return pm_arg_fail(kernel, reading, i, "is given twice; leave one of the two away");
         shape[i] = position;
         return true;
     }
     return bind_fail_keyword(kernel, func, name);
+}
+
+static bool
+bind_fail_missing(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t i)
+{
+    const struct ir_func *func = reading->module->funcs.data[0];
+    char reason[120];
+    PyOS_snprintf(reason, sizeof reason, "is missing; add %.60s=...", func->params[i].name);
+    return pm_arg_fail(kernel, reading, i,
+                       i < func->n_posonly ? "is missing; it is given by position" : reason);
 }
 
 static bool
@@ -98,8 +110,7 @@ bind_shape(struct pm_kernel *kernel, struct pm_reading *reading, Py_ssize_t n_ar
         if (!reading->defaults[i]) {
             if (n_names == 0 && i < n - func->n_kwonly)
                 return bind_fail_count(kernel, reading, n_args);
-            return pm_fail(kernel->state, CALL_ARGUMENT, func->params[i].name, kernel->name_utf8,
-                           "is missing");
+            return bind_fail_missing(kernel, reading, i);
         }
         shape[i] = -1 - (int32_t)i;
     }

@@ -38,6 +38,12 @@ call_name(const struct call *call, uint32_t i)
     return call->reading->module->funcs.data[0]->params[call->args[i].param].name;
 }
 
+static bool
+call_fail(const struct call *call, uint32_t i, const char *reason)
+{
+    return pm_arg_fail(call->kernel, call->reading, call->args[i].param, reason);
+}
+
 static void
 call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigned char *area)
 {
@@ -124,7 +130,7 @@ call_start(struct call *call, struct pm_entry *entry)
         free(area);
     if (!ok)
         pm_raise(state, &diag);
-    return ok;
+    return ok && (!state->launch_blocking || pm_wait(state, call->dev, &launch.stream));
 }
 
 static bool
@@ -139,9 +145,8 @@ call_check_written(struct call *call, const struct artifact *artifact)
     for (uint32_t i = 0; i < call->n_args; i++) {
         const struct pm_view *view = call->args[i].view;
         if (view && view->read_only && call_is_written(artifact, i))
-            return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, i),
-                           call->kernel->name_utf8,
-                           "the array is read-only and the kernel writes it; pass x.copy()");
+            return call_fail(call, i,
+                             "the array is read-only and the kernel writes it; pass x.copy()");
     }
     return true;
 }
@@ -168,8 +173,7 @@ call_share_staged(struct call *call, const struct artifact *artifact, uint32_t i
         PyOS_snprintf(reason, sizeof reason,
                       "it overlaps argument '%.60s' in part, and the kernel writes; pass x.copy()",
                       call_name(call, k));
-        return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, i),
-                       call->kernel->name_utf8, reason);
+        return call_fail(call, i, reason);
     }
     return true;
 }
@@ -353,12 +357,10 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
     if (arg->type.kind != IR_ARG_TUPLE)
         return true;
     if (depth >= PM_MAX_TUPLE_DEPTH)
-        return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, call->n_args - 1),
-                       call->kernel->name_utf8, "tuples nested too deeply");
+        return call_fail(call, call->n_args - 1, "tuples nested too deeply");
     uint32_t n = arg->type.n_elems;
     if (call->n_args + n > IR_MAX_LEAVES)
-        return pm_fail(call->kernel->state, CALL_ARGUMENT, call_name(call, call->n_args - 1),
-                       call->kernel->name_utf8, "tuples of too many elements; pass an array");
+        return call_fail(call, call->n_args - 1, "tuples of too many elements; pass an array");
     for (uint32_t i = 0; i < n; i++)
         if (!call_add(call, param, PyTuple_GetItem(value, i), depth + 1))
             return false;

@@ -54,6 +54,19 @@ device_by_name(struct pm_state *state, const char *name)
     return pm_fail(state, NO_DEVICE, text);
 }
 
+/* CUDA_LAUNCH_BLOCKING makes the driver wait, and then it is the launch that fails. */
+bool
+pm_launch_blocking(void)
+{
+    static const char *const names[] = {"GPUJIT_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value && strcmp(value, "0"))
+            return true;
+    }
+    return false;
+}
+
 struct rt_device *
 pm_device(struct pm_state *state)
 {

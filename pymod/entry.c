@@ -171,6 +171,34 @@ entry_create(struct pm_kernel *kernel, struct artifact *artifact, struct rt_code
     return entry;
 }
 
+/* Tells the runtime what to say of a launch that has gone wrong. */
+static void
+entry_describe(const struct pm_reading *reading, struct rt_code *code,
+               const struct ir_argtype *args, uint32_t n_args)
+{
+    static const char kinds[] = {
+        [IR_CLASS_BOOL] = 'b', [IR_CLASS_INT] = 'i', [IR_CLASS_UINT] = 'u', [IR_CLASS_FLOAT] = 'f'};
+    const struct ir_func *func = reading->module->funcs.data[0];
+    struct rt_argument *arguments = sp_alloc((n_args + 1) * sizeof *arguments);
+    uint32_t n_params = func->n_params + func->has_varargs;
+    for (uint32_t param = 0, i = 0; param < n_params && i < n_args; param++) {
+        for (uint32_t end = ir_argtype_end(args, i); i < end; i++) {
+            arguments[i].name = func->params[param].name;
+            arguments[i].kind = args[i].kind == IR_ARG_SCALAR
+                                    ? kinds[ir_scalar_row(args[i].dtype)->class]
+                                    : 0;
+        }
+    }
+    const struct sp_src where = {.file = func->file,
+                                 .function = func->name,
+                                 .line = func->line,
+                                 .end_line = func->line,
+                                 .col = -1,
+                                 .end_col = -1};
+    rt_code_describe(code, &where, arguments, n_args);
+    free(arguments);
+}
+
 /* COMPILE and load, the GIL dropped. */
 static struct pm_entry *
 entry_make(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_device *dev,
@@ -198,6 +226,8 @@ entry_make(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_devic
     ok = ok && rt_device_load(dev, artifact, &kernel->jit_options, &code, &diag);
     Py_END_ALLOW_THREADS
     fe_oracle_destroy(oracle);
+    if (ok)
+        entry_describe(reading, code, args, n_args);
     if (ok)
         return entry_create(kernel, artifact, code, args, n_args);
     sp_artifact_destroy(artifact);

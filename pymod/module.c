@@ -55,6 +55,7 @@ module_exec(PyObject *module)
     sp_diag_init(&state->pending);
     state->rt = rt_runtime_create(NULL);
     state->cg = cg_create();
+    state->launch_blocking = pm_launch_blocking();
     struct {
         PyObject **at;
         const char *text;

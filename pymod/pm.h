@@ -58,6 +58,7 @@ struct pm_state {
     struct sp_diag pending; /* what destructors found out; raised by the next wait */
     uint64_t serial;        /* numbers compiled entries */
     uint32_t n_queued;      /* launches since the last wait */
+    bool launch_blocking;   /* each launch is waited for: errors come where they are made */
 
     struct pm_print {
         bool used; /* a kernel that prints was launched */
@@ -135,6 +136,8 @@ PyObject *pm_print_rest(PyObject *module, PyObject *unused);
 
 /* The device that kernels run on, chosen at the first call. */
 struct rt_device *pm_device(struct pm_state *state);
+/* Whether the environment asks that launches be waited for. */
+bool pm_launch_blocking(void);
 /* Says once, on stderr, that the CPU device stands in for a GPU. */
 void pm_announce(struct pm_state *state);
 /* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu.
@@ -458,6 +461,11 @@ void pm_launcher_free_parked(struct pm_kernel *kernel);
 /* Classifies one value; `index` is the parameter's number. */
 bool pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
                 uint32_t index, PyObject *value, struct pm_arg *arg);
+/* An argument in messages: "2 'x'". */
+#define PM_LABEL_B 80
+const char *pm_arg_label(const struct pm_reading *reading, uint32_t index, char label[PM_LABEL_B]);
+bool pm_arg_fail(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
+                 const char *reason);
 /* A member of an enum. */
 bool pm_arg_is_member(PyObject *value);
 void pm_arg_release(struct pm_state *state, struct pm_arg *arg);

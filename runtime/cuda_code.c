@@ -155,9 +155,7 @@ rt_cuda_code_drop(struct cuda_code *code)
         dev->api->cuModuleUnload(code->module);
     cuda_leave(dev, entered);
     sp_diag_finish(&ignored);
-    sp_artifact_destroy(code->base.artifact);
-    free(code->base.log);
-    free(code);
+    rt_cuda_recents_retire(&dev->recents, code);
 }
 
 void
@@ -237,10 +235,15 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
         ok = rt_cuda_grid_start(dev, code, launch, params, &result, diag);
     else if (ok)
         result = code_start(dev, code, launch, params);
+    if (__builtin_expect(ok && result == CUDA_SUCCESS, 1))
+        cuda_recents_add(&dev->recents, code, launch, params);
     if (taken && ok && result == CUDA_SUCCESS)
         rt_cuda_fault_launched(dev, slot);
     else if (taken)
         rt_cuda_fault_give_back(dev, slot);
+    /* A driver that waits for each launch answers for this one, else for earlier ones. */
+    if (__builtin_expect(result != CUDA_SUCCESS, 0) && getenv("CUDA_LAUNCH_BLOCKING"))
+        cuda_recents_add(&dev->recents, code, launch, params);
     if (__builtin_expect(result != CUDA_SUCCESS, 0))
         ok = rt_cuda_fail(dev->driver,
                           code->base.artifact->cooperative ? "cuLaunchCooperativeKernel"

@@ -69,7 +69,7 @@ static bool
 device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
 {
     bool ok = true;
-    if (address)
+    if (address && !cuda_is_lost((struct cuda_device *)base)) /* which took its memory along */
         CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemFree, address);
     return ok;
 }
@@ -281,6 +281,7 @@ device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
         return false;
     const char *function = "cuStreamQuery";
     uint64_t before = atomic_load(&dev->faults.n_launched);
+    uint64_t recent = atomic_load(&dev->recents.n_launched);
     CUresult result = CUDA_SUCCESS;
     struct device_asked asked = {dev, (CUstream)(stream ? *stream : 0)};
     if (wait->timeout_ms >= 0)
@@ -294,6 +295,8 @@ device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
         result = dev->api->cuStreamSynchronize((CUstream)*stream);
     }
     bool ok = true;
+    if (result == CUDA_SUCCESS)
+        rt_cuda_recents_waited(&dev->recents, stream, recent);
     if (result == CUDA_SUCCESS)
         ok = rt_cuda_faults_collect(dev, wait, before, diag);
     else if (result != CUDA_ERROR_NOT_READY)
@@ -311,6 +314,17 @@ device_cancel(struct rt_device *base)
 }
 
 static void
+device_forget(struct cuda_device *dev)
+{
+    struct cuda_opened *opened = dev->driver->opened;
+    pthread_mutex_lock(&opened->lock);
+    for (uint32_t i = 0; i < opened->devices.len; i++)
+        if (opened->devices.data[i] == dev)
+            opened->devices.data[i] = sp_vec_pop(&opened->devices);
+    pthread_mutex_unlock(&opened->lock);
+}
+
+static void
 device_destroy(struct rt_device *base)
 {
     struct cuda_device *dev = (struct cuda_device *)base;
@@ -319,9 +333,11 @@ device_destroy(struct rt_device *base)
     enum cuda_entered entered = cuda_enter(dev, &ignored);
     if (entered != CUDA_ENTER_FAILED)
         dev->api->cuCtxSynchronize();
+    device_forget(dev);
     rt_cuda_streams_finish(dev);
     rt_cuda_grids_finish(dev);
     rt_cuda_faults_finish(dev);
+    rt_cuda_recents_finish(&dev->recents);
     cuda_leave(dev, entered);
     CUcontext current = NULL;
     if (dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == dev->context)
@@ -422,6 +438,10 @@ rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordina
     rt_cuda_faults_init(&dev->faults);
     rt_cuda_grids_init(&dev->grids);
     rt_cuda_streams_init(dev);
+    rt_cuda_recents_init(&dev->recents);
+    pthread_mutex_lock(&driver->opened->lock);
+    sp_vec_push(NULL, &driver->opened->devices, dev);
+    pthread_mutex_unlock(&driver->opened->lock);
     *dev_out = &dev->base;
     return true;
 }

@@ -8,6 +8,7 @@
  * versioned symbol and not cuGetProcAddress, which needs CUDA 11.3 and would answer with newer
  * variants of a function than the signature in the table. */
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -115,6 +116,9 @@ rt_cuda_driver_create(const char *library)
 {
     struct cuda_driver *driver = sp_alloc(sizeof *driver);
     memset(driver, 0, sizeof *driver);
+    driver->opened = sp_alloc(sizeof *driver->opened);
+    memset(driver->opened, 0, sizeof *driver->opened);
+    pthread_mutex_init(&driver->opened->lock, NULL);
     sp_str_init(&driver->library);
     sp_str_init(&driver->why_not);
     sp_str_init(&driver->hint);
@@ -139,6 +143,9 @@ rt_cuda_driver_destroy(struct cuda_driver *driver)
     sp_str_finish(&driver->library);
     sp_str_finish(&driver->why_not);
     sp_str_finish(&driver->hint);
+    sp_vec_finish(&driver->opened->devices);
+    pthread_mutex_destroy(&driver->opened->lock);
+    free(driver->opened);
     free(driver);
 }
 
@@ -158,20 +165,6 @@ driver_hint(const struct cuda_driver *driver, CUresult result)
             return "the GPU cannot be used in a process forked from one that uses it: "
                    "multiprocessing's 'spawn' or 'forkserver' method works";
         return NULL;
-    case CUDA_ERROR_ILLEGAL_ADDRESS:
-    case CUDA_ERROR_MISALIGNED_ADDRESS:
-    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-        return "a kernel used memory that is not its own; the GPU's state is lost for this "
-               "process, "
-               "which must be started anew. With GPUJIT_DEVICE=cpu the index at fault is named";
-    case CUDA_ERROR_LAUNCH_TIMEOUT:
-    case CUDA_ERROR_ASSERT:
-    case CUDA_ERROR_HARDWARE_STACK_ERROR:
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-    case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED:
-    case CUDA_ERROR_ECC_UNCORRECTABLE:
-        return "the GPU's state is lost for this process, which must be started anew";
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
         return "the block needs more registers or shared memory than there are: fewer threads per "
                "block, or max_registers";
@@ -211,8 +204,13 @@ rt_cuda_fail(const struct cuda_driver *driver, const char *function, CUresult re
     const char *name = NULL, *text = NULL;
     driver->api.cuGetErrorName(result, &name);
     driver->api.cuGetErrorString(result, &text);
-    sp_diag_set(diag, SP_E_DRIVER_FAILED, NULL, function, name ? name : "unknown error",
-                text ? text : "the driver does not say why");
+    name = name ? name : "unknown error";
+    text = text ? text : "the driver does not say why";
+    char what[200];
+    snprintf(what, sizeof what, "%s (%s), said by %s", name, text, function);
+    if (rt_cuda_lost(driver, result, what, diag))
+        return false;
+    sp_diag_set(diag, SP_E_DRIVER_FAILED, NULL, function, name, text);
     const char *hint = driver_hint(driver, result);
     return hint ? sp_diag_hint(diag, "%s", hint) : false;
 }

@@ -46,9 +46,10 @@ stream_create(struct rt_device *base, const struct rt_stream_options *options,
 static bool
 stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
 {
-    bool ok;
+    bool ok = true;
     rt_cuda_grids_forget((struct cuda_device *)base, stream);
-    CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamDestroy, (CUstream)stream);
+    if (!cuda_is_lost((struct cuda_device *)base)) /* which took its streams along */
+        CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamDestroy, (CUstream)stream);
     return ok;
 }
 
@@ -60,11 +61,12 @@ stream_query(struct rt_device *base, rt_stream stream, bool *done_out, struct sp
     if (entered == CUDA_ENTER_FAILED)
         return false;
     CUresult result = dev->api->cuStreamQuery((CUstream)stream);
+    bool ok = result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
+              rt_cuda_fail(dev->driver, "cuStreamQuery", result, diag);
     cuda_leave(dev, entered);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-        return rt_cuda_fail(dev->driver, "cuStreamQuery", result, diag);
-    *done_out = result == CUDA_SUCCESS;
-    return true;
+    if (ok)
+        *done_out = result == CUDA_SUCCESS;
+    return ok;
 }
 
 static bool
@@ -192,11 +194,12 @@ event_query(struct rt_event *base, bool *done_out, struct sp_diag *diag)
     if (entered == CUDA_ENTER_FAILED)
         return false;
     CUresult result = rt_cuda_event_wait(dev, event, 0);
+    bool ok = result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
+              rt_cuda_fail(dev->driver, "cuEventQuery", result, diag);
     cuda_leave(dev, entered);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-        return rt_cuda_fail(dev->driver, "cuEventQuery", result, diag);
-    *done_out = result == CUDA_SUCCESS;
-    return true;
+    if (ok)
+        *done_out = result == CUDA_SUCCESS;
+    return ok;
 }
 
 static bool

@@ -3,6 +3,7 @@
 #define RT_CUDA_T_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "runtime/rt_t.h"
 #include "support/vec.h"
@@ -41,8 +42,16 @@ struct cuda_api {
 #define CUDA_PARAM_POINTER ((void *)1)
 #define CUDA_PARAM_SIZE ((void *)2)
 
+/* The devices that were opened, for who has but a driver. */
+struct cuda_device;
+struct cuda_opened {
+    pthread_mutex_t lock;
+    SP_VEC(struct cuda_device *) devices;
+};
+
 struct cuda_driver {
     struct cuda_api api;
+    struct cuda_opened *opened;
     struct rt_driver info;
     void *handle; /* of dlopen */
     pid_t pid;    /* that called cuInit: contexts do not survive a fork */
@@ -57,6 +66,31 @@ struct cuda_code {
     int32_t fault_offset;        /* -1: the kernel cannot raise */
     _Atomic(uint32_t) dynamic_B; /* dynamic shared memory that was asked for so far */
     _Atomic(uint32_t) shares;    /* the user's, and one per fault slot in flight */
+    /* For messages: rt_code_describe. */
+    struct sp_src where;
+    struct rt_argument *arguments;
+    uint32_t n_arguments;
+};
+
+/* Launches that a dead context may be due to: cuda_lost.c. */
+#define CUDA_N_RECENT 64
+#define CUDA_RECENT_WORDS 16
+
+struct cuda_recent {
+    _Atomic(uint64_t) ticket; /* from 1; 0: none, or over */
+    _Atomic(uintptr_t) code;  /* struct cuda_code */
+    _Atomic(uint64_t) stream;
+    _Atomic(uint32_t) sizes[6];                  /* grid and block */
+    _Atomic(uint64_t) params[CUDA_RECENT_WORDS]; /* the first ones */
+};
+
+struct cuda_recents {
+    _Atomic(bool) lost; /* nothing works any more, and `story` says why */
+    _Atomic(uint64_t) n_launched, n_done;
+    struct cuda_recent ring[CUDA_N_RECENT];
+    pthread_mutex_t lock; /* of what follows */
+    struct sp_diag story;
+    SP_VEC(struct cuda_code *) retired; /* unloaded, but in the ring */
 };
 
 struct cuda_slot {
@@ -122,6 +156,7 @@ struct cuda_device {
     struct cuda_faults faults;
     struct cuda_grids grids;
     struct cuda_orders orders;
+    struct cuda_recents recents;
 };
 
 /* Runs one driver call in the device's context: the body of most operations. */
@@ -131,11 +166,62 @@ struct cuda_device {
         (ok) = entered_ != CUDA_ENTER_FAILED;                                                      \
         if (ok) {                                                                                  \
             CUresult result_ = (dev)->api->function(__VA_ARGS__);                                  \
-            cuda_leave((dev), entered_);                                                           \
             if (result_ != CUDA_SUCCESS)                                                           \
                 (ok) = rt_cuda_fail((dev)->driver, #function, result_, (diag));                    \
+            cuda_leave((dev), entered_);                                                           \
         }                                                                                          \
     } while (0)
+
+/* cuda_lost.c */
+void rt_cuda_recents_init(struct cuda_recents *recents);
+void rt_cuda_recents_finish(struct cuda_recents *recents);
+/* Frees the code, or keeps it until the ring has no launch of it. */
+void rt_cuda_recents_retire(struct cuda_recents *recents, struct cuda_code *code);
+/* A wait that began when `n_launched` was `before` has succeeded. NULL: of everything. */
+void rt_cuda_recents_waited(struct cuda_recents *recents, const rt_stream *stream, uint64_t before);
+/* Whether the driver's answer means that the device is lost: then the diagnostic tells so. */
+bool rt_cuda_lost(const struct cuda_driver *driver, CUresult result, const char *what,
+                  struct sp_diag *diag);
+/* The diagnostic of a device that was lost before. Returns false. */
+bool rt_cuda_lost_story(struct cuda_device *dev, struct sp_diag *diag);
+
+static inline bool
+cuda_is_lost(const struct cuda_device *dev)
+{
+    return __builtin_expect(atomic_load_explicit(&dev->recents.lost, memory_order_acquire), 0);
+}
+
+/* A launch is in its stream. */
+static inline void
+cuda_recents_add(struct cuda_recents *recents, struct cuda_code *code,
+                 const struct rt_launch *launch, const void *params)
+{
+#define RECENT_SET(field, value) atomic_store_explicit(&recent->field, value, memory_order_relaxed)
+    uint64_t ticket = atomic_fetch_add_explicit(&recents->n_launched, 1, memory_order_relaxed);
+    struct cuda_recent *recent = &recents->ring[ticket % CUDA_N_RECENT];
+    size_t n = code->params_B / 8, rest = code->params_B % 8;
+    if (n >= CUDA_RECENT_WORDS)
+        n = CUDA_RECENT_WORDS, rest = 0;
+    RECENT_SET(ticket, 0);
+    RECENT_SET(code, (uintptr_t)code);
+    RECENT_SET(stream, launch->stream);
+    for (int i = 0; i < 3; i++) {
+        RECENT_SET(sizes[i], launch->grid[i]);
+        RECENT_SET(sizes[i + 3], launch->block[i]);
+    }
+    uint64_t word = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&word, (const char *)params + 8 * i, 8);
+        RECENT_SET(params[i], word);
+    }
+    if (rest) {
+        word = 0;
+        memcpy(&word, (const char *)params + 8 * n, rest);
+        RECENT_SET(params[n], word);
+    }
+    atomic_store_explicit(&recent->ticket, ticket + 1, memory_order_release);
+#undef RECENT_SET
+}
 
 /* Makes the device's context current: nothing to do as a rule. If another one is current it is put
  * aside, and cuda_leave brings it back. */
@@ -147,6 +233,10 @@ static inline enum cuda_entered
 cuda_enter(struct cuda_device *dev, struct sp_diag *diag)
 {
     CUcontext current = NULL;
+    if (cuda_is_lost(dev)) {
+        rt_cuda_lost_story(dev, diag);
+        return CUDA_ENTER_FAILED;
+    }
     if (dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == dev->context)
         return CUDA_ENTERED;
     return rt_cuda_enter_slow(dev, current, diag);
@@ -180,7 +270,8 @@ cuda_unrelax(const struct cuda_device *dev, CUstreamCaptureMode mode)
         dev->api->cuThreadExchangeStreamCaptureMode(&mode);
 }
 
-/* Reports a driver error with its name and, where we know one, a hint. Returns false. */
+/* Reports a driver error with its name and, where we know one, a hint; the end of a device with the
+ * launches that may be at fault. With the context current. Returns false. */
 bool rt_cuda_fail(const struct cuda_driver *driver, const char *function, CUresult result,
                   struct sp_diag *diag);
 

@@ -100,6 +100,12 @@ struct rt_attributes {
     uint32_t binary_version; /* 90 is sm_90 */
 };
 
+/* An argument for messages. */
+struct rt_argument {
+    const char *name;
+    char kind; /* of a scalar: 'i', 'u', 'f', 'b'; else 0 */
+};
+
 struct rt_launch {
     uint32_t grid[3];
     uint32_t block[3];
@@ -298,6 +304,11 @@ rt_device_load(struct rt_device *dev, struct artifact *artifact,
 {
     return dev->ops->load(dev, artifact, options, code_out, diag);
 }
+
+/* What messages say of the kernel: where it is written, and its arguments by number. Copied. Once,
+ * before the first launch: cuda_lost.c */
+void rt_code_describe(struct rt_code *code, const struct sp_src *where,
+                      const struct rt_argument *arguments, uint32_t n);
 
 /* Frees the code once the launches in flight are over; does not wait for them. NULL is allowed. */
 static inline void
