@@ -296,10 +296,10 @@ def test_defaults_and_keywords():
 def test_wrong_bindings_name_the_parameter():
     for args, kwargs, match in [
         ((), {}, "'?a'?|2 to 3"),
-        ((1,), {"a": 2}, "argument 1 'a' of defaults: is given twice"),
+        ((1,), {"a": 2}, "argument 2 'a' of defaults: is given twice"),
         ((1,), {"q": 2}, "argument 'q' of defaults: there is no such"),
         ((1, None, 3), {}, "takes 2 to 3 arguments, 4 given"),
-        ((), {"p": Point(1, 2)}, "argument 1 'a' of defaults: is missing; add a="),
+        ((), {"p": Point(1, 2)}, "argument 2 'a' of defaults: is missing; add a="),
     ]:
         with pytest.raises(gpu.ArgumentTypeError, match=match):
             launch(defaults, *args, **kwargs)

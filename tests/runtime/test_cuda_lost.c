@@ -132,7 +132,7 @@ test_later_calls(void **state)
         rt_device_synchronize(f->dev, &f->diag),
         rt_device_alloc(f->dev, 64, &address, &f->diag),
         rt_device_copy_in(f->dev, address, &byte, 1, 0, &f->diag),
-        rt_device_stream_create(f->dev, &stream, &f->diag),
+        rt_stream_create(f->dev, NULL, &stream, NULL, &f->diag),
         rt_device_wait(f->dev, NULL, 0, &done, &f->diag),
         rt_device_launch(f->dev, code, &how, NULL, &f->diag),
     };
@@ -144,7 +144,7 @@ test_later_calls(void **state)
     again(f);
     assert_true(
         rt_device_free(f->dev, address, &f->diag)); /* its memory is gone, no need to say so */
-    assert_true(rt_device_stream_destroy(f->dev, 5, &f->diag));
+    assert_true(rt_stream_destroy(f->dev, 5, &f->diag));
     assert_int_equal(f->fake->n_calls, n_calls);
     rt_code_unload(code);
 }
