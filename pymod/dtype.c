@@ -169,6 +169,8 @@ static PyObject *
 dtype_reduce(PyObject *self, PyObject *unused)
 {
     (void)unused;
+    if (((struct dtype *)self)->scalar == IR_T_BOOL)
+        return PyUnicode_FromString("bool_");
     return dtype_str(self); /* pickled as a name of the module gpu */
 }
 

@@ -62,8 +62,11 @@ intrinsic_binary(PyObject *a, PyObject *b)
 static PyObject *
 intrinsic_compare(PyObject *a, PyObject *b, int op)
 {
-    if (op == Py_EQ || op == Py_NE)
-        return PyBool_FromLong((a == b) == (op == Py_EQ));
+    if (op == Py_EQ || op == Py_NE) {
+        bool same = Py_IS_TYPE(b, Py_TYPE(a)) &&
+                    !strcmp(((struct intrinsic *)a)->path, ((struct intrinsic *)b)->path);
+        return PyBool_FromLong(same == (op == Py_EQ));
+    }
     return intrinsic_fail(a);
 }
 
@@ -113,7 +116,10 @@ intrinsic_get_doc(PyObject *self, void *closure)
 static Py_hash_t
 intrinsic_hash(PyObject *self)
 {
-    return (Py_hash_t)((uintptr_t)self >> 4);
+    PyObject *path = intrinsic_get_path(self, NULL);
+    Py_hash_t hash = path ? PyObject_Hash(path) : -1;
+    Py_XDECREF(path);
+    return hash;
 }
 
 static void
@@ -129,32 +135,24 @@ static PyGetSetDef intrinsic_getset[] = {
     {"__doc__", intrinsic_get_doc, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+static PyMethodDef intrinsic_methods[] = {
+    {"__reduce__", pm_pickle_named, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 static PyType_Slot intrinsic_slots[] = {
-    {Py_tp_call, intrinsic_call},
-    {Py_tp_repr, intrinsic_repr},
-    {Py_tp_getattro, intrinsic_getattro},
-    {Py_tp_getset, intrinsic_getset},
-    {Py_tp_richcompare, intrinsic_compare},
-    {Py_tp_hash, intrinsic_hash},
-    {Py_tp_dealloc, intrinsic_dealloc},
-    {Py_mp_subscript, intrinsic_binary},
-    {Py_nb_add, intrinsic_binary},
-    {Py_nb_subtract, intrinsic_binary},
-    {Py_nb_multiply, intrinsic_binary},
-    {Py_nb_true_divide, intrinsic_binary},
-    {Py_nb_floor_divide, intrinsic_binary},
-    {Py_nb_remainder, intrinsic_binary},
-    {Py_nb_and, intrinsic_binary},
-    {Py_nb_or, intrinsic_binary},
-    {Py_nb_xor, intrinsic_binary},
-    {Py_nb_lshift, intrinsic_binary},
-    {Py_nb_rshift, intrinsic_binary},
-    {Py_nb_negative, intrinsic_unary},
-    {Py_nb_int, intrinsic_unary},
-    {Py_nb_index, intrinsic_unary},
-    {Py_nb_float, intrinsic_unary},
-    {Py_tp_iter, intrinsic_unary},
-    {0, NULL},
+    {Py_tp_call, intrinsic_call},          {Py_tp_repr, intrinsic_repr},
+    {Py_tp_getattro, intrinsic_getattro},  {Py_tp_getset, intrinsic_getset},
+    {Py_tp_methods, intrinsic_methods},    {Py_tp_richcompare, intrinsic_compare},
+    {Py_tp_hash, intrinsic_hash},          {Py_tp_dealloc, intrinsic_dealloc},
+    {Py_mp_subscript, intrinsic_binary},   {Py_nb_add, intrinsic_binary},
+    {Py_nb_subtract, intrinsic_binary},    {Py_nb_multiply, intrinsic_binary},
+    {Py_nb_true_divide, intrinsic_binary}, {Py_nb_floor_divide, intrinsic_binary},
+    {Py_nb_remainder, intrinsic_binary},   {Py_nb_and, intrinsic_binary},
+    {Py_nb_or, intrinsic_binary},          {Py_nb_xor, intrinsic_binary},
+    {Py_nb_lshift, intrinsic_binary},      {Py_nb_rshift, intrinsic_binary},
+    {Py_nb_negative, intrinsic_unary},     {Py_nb_int, intrinsic_unary},
+    {Py_nb_index, intrinsic_unary},        {Py_nb_float, intrinsic_unary},
+    {Py_tp_iter, intrinsic_unary},         {0, NULL},
 };
 static PyType_Spec intrinsic_spec = {
     .name = "gpu.Intrinsic",

@@ -169,6 +169,7 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
     Py_VISIT(self->function);
     Py_VISIT(self->signatures);
     Py_VISIT(self->options);
+    Py_VISIT(self->carrier);
     for (int i = 0; i < PM_N_READINGS; i++) {
         int stop = pm_reading_traverse(self->readings[i], visit, arg);
         if (stop)
@@ -187,6 +188,7 @@ kernel_clear(PyObject *object)
         pm_reading_unref(reading);
     }
     Py_CLEAR(self->function);
+    Py_CLEAR(self->carrier);
     return 0;
 }
 
@@ -337,6 +339,7 @@ static PyGetSetDef kernel_getset[] = {
     {"py_func", kernel_get_function, NULL, "The Python function.", NULL},
     {"__wrapped__", kernel_get_function, NULL, NULL, NULL},
     {"__gpu_function__", kernel_get_function, NULL, NULL, NULL},
+    {"__gpu_carrier__", pm_kernel_carrier, NULL, NULL, NULL},
     {"__name__", kernel_get_of_function, NULL, NULL, "__name__"},
     {"__qualname__", kernel_get_of_function, NULL, NULL, "__qualname__"},
     {"__module__", kernel_get_of_function, NULL, NULL, "__module__"},
@@ -362,6 +365,9 @@ static PyMethodDef kernel_methods[] = {
         "compile_times", pm_kernel_compile_times,
         "compile_times(signature=None, arch=None): milliseconds by stage of one compilation."),
     {"bytecode", pm_kernel_bytecode, METH_NOARGS, "The decoded bytecode."},
+    {"__reduce_ex__", pm_pickle_kernel, METH_O, "By name, or by value: as functions."},
+    {"__copy__", pm_pickle_self, METH_NOARGS, NULL},
+    {"__deepcopy__", pm_pickle_self, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyMemberDef kernel_members[] = {

@@ -170,6 +170,10 @@ static PyGetSetDef launcher_getset[] = {
     {"kernel", launcher_get_kernel, NULL, "What is launched.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
+static PyMethodDef launcher_methods[] = {
+    {"__reduce__", pm_pickle_launcher, METH_NOARGS, "The kernel, the grid and the block."},
+    {NULL, NULL, 0, NULL},
+};
 static PyMemberDef launcher_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct pm_launcher, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -179,6 +183,7 @@ static PyType_Slot launcher_slots[] = {
     {Py_tp_call, pm_call_tuple},
     {Py_tp_repr, launcher_repr},
     {Py_tp_getset, launcher_getset},
+    {Py_tp_methods, launcher_methods},
     {Py_tp_members, launcher_members},
     {Py_tp_dealloc, launcher_dealloc},
     {Py_tp_traverse, launcher_traverse},

@@ -383,6 +383,7 @@ struct pm_kernel {
     struct pm_reading *readings[PM_N_READINGS]; /* [0] is the current one */
     struct pm_launcher
         *parked[PM_N_LAUNCHERS]; /* dead launchers whose memory waits to be used again */
+    PyObject *carrier;           /* what stands for the kernel where it is pickled; may be NULL */
     PyObject *weakrefs;
 };
 
@@ -407,6 +408,19 @@ PyObject *pm_kernel_bytecode(PyObject *self, PyObject *unused);
 /* Prints the stages in GPUJIT_DUMP to stderr. */
 struct cg_dump pm_dump(void);
 bool pm_dump_wants(const char *stage);
+
+/* ---- Pickling: pickle.c
+ * ----------------------------------------------------------------------------- */
+
+/* Methods: __reduce_ex__ of kernels, __reduce__ of launchers, of names of the kernel namespace, of
+ * what only this process can use; copies that are the thing itself. */
+PyObject *pm_pickle_kernel(PyObject *kernel, PyObject *protocol);
+PyObject *pm_pickle_launcher(PyObject *launcher, PyObject *unused);
+PyObject *pm_pickle_named(PyObject *object, PyObject *unused);
+PyObject *pm_pickle_refuse(PyObject *object, PyObject *unused);
+PyObject *pm_pickle_self(PyObject *object, PyObject *unused);
+/* The function that stands for a kernel in what is pickled. */
+PyObject *pm_kernel_carrier(PyObject *kernel, void *closure);
 
 /* ---- The python device: pydevice.c
  * ----------------------------------------------------------------- */

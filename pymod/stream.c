@@ -175,6 +175,7 @@ static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS,
      "Waits until everything in the stream is done."},
     {"__cuda_stream__", stream_protocol, METH_NOARGS, NULL},
+    {"__reduce__", pm_pickle_refuse, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot stream_slots[] = {

@@ -186,6 +186,9 @@ class Void:
     def __repr__(self) -> str:
         return "gpu.void"
 
+    def __reduce__(self) -> str:
+        return "void"  # the one of the module gpu
+
 
 void = Void()
 
