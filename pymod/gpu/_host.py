@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from gpu import _gpujit
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
 
 class Device:
     """What is known of a device."""
@@ -31,11 +27,6 @@ class Device:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and self.__dict__ == other.__dict__
-
-    def __reduce__(self) -> NoReturn:
-        from gpu import _pickle
-
-        _pickle.refuse(self)
 
     def __hash__(self) -> int:
         return hash((self.kind, self.ordinal))

@@ -31,7 +31,6 @@ BY_NAME = 4  # from this protocol on names may have dots
 
 # What does not travel, and what to write instead.
 INSTEAD = {
-    "Device": "send its number and write gpu.select_device(number) there",
     "Event": "make one there with gpu.event()",
     "Graph": "capture one there",
     "Launcher": "send the kernel, and write kernel[grid, block, stream] there",

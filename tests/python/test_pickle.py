@@ -375,7 +375,7 @@ def test_names_with_dots_are_equal():
         assert pickle.loads(pickle.dumps(one)) == one
 
 
-@pytest.mark.parametrize("make", [gpu.stream, gpu.default_stream, gpu.device,
+@pytest.mark.parametrize("make", [gpu.stream, gpu.default_stream,
                                   lambda: scale[1, 1, gpu.stream()], lambda: scale[1, 1, 77]])  # fmt: skip
 def test_what_stays(make):
     thing = make()
