@@ -162,7 +162,7 @@ core_waits_for_grid(const struct ir_module *core)
 static bool
 core_settle_waits(const struct cg_request *request, struct ir_module *core, struct sp_diag *diag)
 {
-    ir_opt_spin(core, !request->arch.sm);
+    ir_opt_spin(core);
     ir_fill_effects(core);
     if (!ir_inline_must(core, !request->arch.sm || core_waits_for_grid(core), diag) ||
         !core_verify(request, core, "inlining what must be", diag))

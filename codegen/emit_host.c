@@ -234,6 +234,12 @@ host_emit_raise(struct cg_emit *e, uint32_t site, uint32_t n, const LLVMValueRef
 }
 
 static void
+host_emit_yield(struct cg_emit *e, ir_ref ref)
+{
+    cg_coro_wait(e, ref, SP_WAIT_SPIN, 0);
+}
+
+static void
 host_emit_poll(struct cg_emit *e)
 {
     LLVMValueRef cancel = cg_host_load(e, e->types[IR_T_PTR], e->hidden[HOST_BLOCK],
@@ -351,6 +357,7 @@ const struct cg_target cg_host = {
     .emit_shared = host_emit_shared,
     .emit_dynsize = host_emit_dynsize,
     .emit_poll = host_emit_poll,
+    .emit_yield = host_emit_yield,
     .emit_effect = host_emit_effect,
     .emit_deep = host_emit_deep,
 };

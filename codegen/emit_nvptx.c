@@ -164,6 +164,17 @@ nvptx_emit_to_int(struct cg_emit *e, LLVMValueRef value, ir_type to, bool is_sig
     return LLVMBuildSelect(e->builder, nan, LLVMConstNull(e->types[to]), result, "");
 }
 
+/* An instruction of PTX without operands. */
+static void
+nvptx_emit_assembly(struct cg_emit *e, const char *text, const char *clobbers)
+{
+    LLVMTypeRef none = LLVMFunctionType(e->types[IR_T_VOID], NULL, 0, false);
+    LLVMValueRef assembly =
+        LLVMGetInlineAsm(none, text, strlen(text), clobbers, strlen(clobbers), true, false,
+                         LLVMInlineAsmDialectATT, false);
+    LLVMBuildCall2(e->builder, none, assembly, NULL, 0, "");
+}
+
 /* One function per number of values: (fault, site, values...), never returns. */
 static LLVMValueRef
 nvptx_raiser(struct cg_emit *e, uint32_t n)
@@ -186,10 +197,7 @@ nvptx_raiser(struct cg_emit *e, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         values[i] = LLVMGetParam(fn, 2 + i);
     cg_emit_fault_write(e, fn, LLVMGetParam(fn, 0), LLVMGetParam(fn, 1), place, n, values);
-    LLVMTypeRef none = LLVMFunctionType(e->types[IR_T_VOID], NULL, 0, false);
-    LLVMValueRef leave =
-        LLVMGetInlineAsm(none, "exit;", 5, "", 0, true, false, LLVMInlineAsmDialectATT, false);
-    LLVMBuildCall2(e->builder, none, leave, NULL, 0, "");
+    nvptx_emit_assembly(e, "exit;", "");
     LLVMBuildUnreachable(e->builder);
     cg_helper_end(e, &helper);
     return e->raisers[n] = fn;
@@ -217,6 +225,14 @@ static void
 nvptx_emit_poll(struct cg_emit *e)
 {
     (void)e;
+}
+
+/* The hardware lets other threads run; LLVM must leave and finish the stores before the wait. */
+static void
+nvptx_emit_yield(struct cg_emit *e, ir_ref ref)
+{
+    (void)ref;
+    nvptx_emit_assembly(e, "", "~{memory}");
 }
 
 static LLVMValueRef
@@ -282,6 +298,7 @@ const struct cg_target cg_nvptx = {
     .emit_shared = nvptx_emit_shared,
     .emit_dynsize = nvptx_emit_dynsize,
     .emit_poll = nvptx_emit_poll,
+    .emit_yield = nvptx_emit_yield,
     .emit_effect = nvptx_emit_effect,
     .emit_deep = nvptx_emit_deep,
 };

@@ -157,6 +157,7 @@ struct cg_target {
     LLVMValueRef (*emit_shared)(struct cg_emit *e, uint32_t index);
     LLVMValueRef (*emit_dynsize)(struct cg_emit *e);
     void (*emit_poll)(struct cg_emit *e);
+    void (*emit_yield)(struct cg_emit *e, ir_ref ref);
     /* An EFFECT whose row the target has; `*out` is its value (NULL and void: none). */
     bool (*emit_effect)(struct cg_emit *e, ir_ref ref, LLVMValueRef *args, LLVMValueRef *out);
     LLVMValueRef (*emit_deep)(struct cg_emit *e);

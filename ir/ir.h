@@ -621,9 +621,7 @@ bool ir_opt_inline(struct ir_module *module);   /* small or once-called function
 SP_MUST_CHECK bool ir_inline_must(struct ir_module *module, bool waits, struct sp_diag *diag);
 bool ir_opt_simplify(struct ir_module *module); /* folding, identities, trivial phis, dead branches */
 bool ir_opt_cse(struct ir_module *module);      /* common pure subexpressions over dominators */
-/* Loops that wait for memory: their loads become volatile, and they yield if the target wants
- * it. */
-bool ir_opt_spin(struct ir_module *module, bool yields);
+bool ir_opt_spin(struct ir_module *module);     /* loops that wait for memory load anew and yield */
 bool ir_opt_dce(struct ir_module *module);      /* instructions, blocks and functions without use */
 void ir_fill_effects(struct ir_module *module); /* may_raise, may_wait, convergent, may_print */
 

@@ -24,9 +24,8 @@
  * count as conditions, and addresses must then be the same in any case: in a binary search one of
  * the borders moves.
  *
- * Such loads become volatile, or LLVM would load once, before the loop. If the target wants it,
- * every back edge of such a loop gets a YIELD, where the thread lets others run (on a GPU the
- * hardware sees to that). A call counts as what it calls: as an atomic if there is one in it, as a
+ * Such loads become volatile, or LLVM would load once, before the loop. Every back edge of such a
+ * loop gets a YIELD, where the thread lets others run and others see what it has stored. A call counts as what it calls: as an atomic if there is one in it, as a
  * load of its arguments if it loads; what it loads from them becomes volatile too. Wrongly taken
  * for a wait, a loop is slower, never wrong. Natural loops by dominators; linear but for phis, of
  * which each starts one search; keeps the graph. Looking for patterns of instructions lost: there
@@ -463,7 +462,7 @@ spin_mark_callee(struct spin *s, uint32_t f)
 }
 
 static void
-spin_mark(struct spin *s, bool yields)
+spin_mark(struct spin *s)
 {
     struct ir_func *func = s->func;
     for (uint32_t i = 0; i < s->loads.len; i++) {
@@ -474,7 +473,7 @@ spin_mark(struct spin *s, bool yields)
             spin_mark_callee(s, insn->imm);
     }
     struct ir_block *header = &func->blocks.data[s->header];
-    for (uint32_t i = 0; yields && i < header->preds.len; i++) {
+    for (uint32_t i = 0; i < header->preds.len; i++) {
         uint32_t latch = header->preds.data[i];
         if (!sp_bits_has(&s->body, latch))
             continue;
@@ -503,7 +502,7 @@ spin_fill_body(struct spin *s, uint32_t header)
 }
 
 static bool
-spin_func(struct spin *s, struct ir_func *func, bool yields)
+spin_func(struct spin *s, struct ir_func *func)
 {
     bool found = false;
     s->func = func;
@@ -521,7 +520,7 @@ spin_func(struct spin *s, struct ir_func *func, bool yields)
             if (sp_bits_has(&s->body, header->preds.data[s->latch]))
                 waits |= spin_exits_wait(s);
         if (waits)
-            spin_mark(s, yields);
+            spin_mark(s);
         found |= waits;
     }
     func->src = src;
@@ -556,7 +555,7 @@ spin_fill_functions(struct spin *s)
 }
 
 bool
-ir_opt_spin(struct ir_module *module, bool yields)
+ir_opt_spin(struct ir_module *module)
 {
     struct sp_arena arena;
     bool found = false;
@@ -565,7 +564,7 @@ ir_opt_spin(struct ir_module *module, bool yields)
     struct spin s = {.module = module, .arena = &arena};
     spin_fill_functions(&s);
     for (uint32_t f = 0; f < module->funcs.len; f++)
-        found |= spin_func(&s, module->funcs.data[f], yields);
+        found |= spin_func(&s, module->funcs.data[f]);
     sp_arena_finish(&arena);
     return found;
 }

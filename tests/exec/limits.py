@@ -24,6 +24,7 @@ LIMITS = {
     "test_operators.test_conditional_expressions_join": JOIN,
     "test_numbers.test_tuples_join_by_element": JOIN,
     "test_numbers.test_returns_join": JOIN,
+    "test_check.test_an_int_that_is_kept_meets_the_typed_one": JOIN,
     "test_check.test_joins_that_truncate": JOIN,
     "test_raise.test_class_that_is_gone": KEPT,
     "test_large_values.test_doubling": SIZE,

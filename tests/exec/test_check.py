@@ -288,8 +288,10 @@ def test_an_int_that_is_assigned_anew_meets_nothing(name):
         out = np.zeros(1, "int64")
         kit.single(main, out, np.array([x, x, 0]))
         assert out[0] == (wanted if name != "loop" or x < 0 else 2 * x)
-    if name == "result":
-        return
+
+
+@pytest.mark.parametrize("name", ("choice", "either", "loop", "pair"))
+def test_an_int_that_is_kept_meets_the_typed_one(name):
     kept = kit.kernel(ANEW.replace("< 0", "== 0"), name, check=True)
     with pytest.raises(OverflowError, match="does not fit uint"):
         kit.single(kept, np.zeros(1, "int64"), np.array([-1, -1, 0]))

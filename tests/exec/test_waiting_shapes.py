@@ -130,6 +130,17 @@ def test_waits(kernel, level):
     assert y[0] == N - 1
 
 
+def test_what_is_stored_before_a_wait_is_there_meanwhile():
+    def kernel(x, y):
+        y[0] = 1
+        while x[0] == 0:
+            pass
+        y[0] = 2
+
+    ptx = gpu.jit(kernel).ptx(SIGNATURE, arch="sm_80")
+    assert ptx.index("st.global.b32") < ptx.index("ld.volatile") < ptx.rindex("st.global.b32")
+
+
 # --- Loops that go on by themselves ---------------------------------------------------------------
 
 

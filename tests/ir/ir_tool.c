@@ -19,18 +19,12 @@ run_effects(struct ir_module *module)
     return false;
 }
 
-static bool
-run_spin(struct ir_module *module)
-{
-    return ir_opt_spin(module, true);
-}
-
 static const struct {
     const char *name;
     bool (*run)(struct ir_module *module);
 } passes[] = {
     {"inline", ir_opt_inline}, {"simplify", ir_opt_simplify}, {"cse", ir_opt_cse},
-    {"dce", ir_opt_dce},       {"effects", run_effects},      {"spin", run_spin},
+    {"dce", ir_opt_dce},       {"effects", run_effects},      {"spin", ir_opt_spin},
 };
 
 static int

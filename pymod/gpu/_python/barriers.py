@@ -39,6 +39,7 @@ def grid_sync() -> None:
     """All threads of the launch."""
     thread = context.running
     scheduler = thread.scheduler
+    scheduler.check_grid()
     scheduler.meet(
         thread, scheduler.grid, "gpu.cg.GridGroup.sync", None, answer_all(lambda _: None)
     )

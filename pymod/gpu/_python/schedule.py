@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 STACK_B = 2 << 20  # enough for Python's own limit of recursion
 STARTING = threading.Lock()  # the size is the process's: one launch at a time changes it
+MOST_WAITING = 16384  # threads of a grid whose threads all wait: each has an OS thread
 QUIET = 16  # reads that show nothing new until others run
 KEPT = 64  # reads that are remembered
 STOPPED = (State.SPINS, State.MEETS, State.MEETS_GRID, State.GATHERS)
@@ -96,8 +97,9 @@ class Scheduler:
     def __init__(self, name: str, grid: Size, block: Size, body: Callable[[], None]) -> None:
         self.name, self.block_size, self.body = name, block, body
         self.places = places(grid)
-        self.n_blocks_left = grid[0] * grid[1] * grid[2]  # that have not started
-        self.grid = Grid(self.n_blocks_left * block[0] * block[1] * block[2])
+        self.n_blocks = self.n_blocks_left = grid[0] * grid[1] * grid[2]  # left: not started
+        self.block_threads = block[0] * block[1] * block[2]
+        self.grid = Grid(self.n_blocks * self.block_threads)
         self.ready: deque[Thread] = deque()
         self.spinning: deque[Thread] = deque()
         self.n_turns = 0  # of spinning threads, since one has ended or a block has started
@@ -173,10 +175,23 @@ class Scheduler:
         except RuntimeError as error:
             message = (f"worker threads cannot be started: {error}; {len(self.carriers)} are "
                        "needed, one for each thread that waits")  # fmt: skip
-            self.stop = operations.error("DeviceError", message, "THREADS_FAILED")
-            self.over = True
-            raise Cancelled from None
+            raise self.give_up(operations.error("DeviceError", message, "THREADS_FAILED")) from None
         return carrier
+
+    def check_grid(self) -> None:
+        """Whether all threads of the grid can wait at the same time."""
+        at_once = MOST_WAITING // self.block_threads
+        if self.n_blocks > at_once:
+            message = (f"the {self.n_blocks} blocks of this kernel wait for each other; of such "
+                       f"blocks this device runs {at_once} at the same time\n  Hint: launch at "
+                       f"most {at_once} blocks and let each thread work on several elements: "
+                       "for i in range(gpu.grid(1), n, gpu.gridsize(1))")  # fmt: skip
+            raise self.give_up(operations.error("LaunchError", message, "GRID_WAITS"))
+
+    def give_up(self, error: BaseException) -> BaseException:
+        """Ends the launch with the error; what the thread that found it has to raise."""
+        self.stop, self.over = error, True
+        return Cancelled()
 
     # --- Threads ---
 
