@@ -169,9 +169,8 @@ static void
 nvptx_emit_assembly(struct cg_emit *e, const char *text, const char *clobbers)
 {
     LLVMTypeRef none = LLVMFunctionType(e->types[IR_T_VOID], NULL, 0, false);
-    LLVMValueRef assembly =
-        LLVMGetInlineAsm(none, text, strlen(text), clobbers, strlen(clobbers), true, false,
-                         LLVMInlineAsmDialectATT, false);
+    LLVMValueRef assembly = LLVMGetInlineAsm(none, text, strlen(text), clobbers, strlen(clobbers),
+                                             true, false, LLVMInlineAsmDialectATT, false);
     LLVMBuildCall2(e->builder, none, assembly, NULL, 0, "");
 }
 

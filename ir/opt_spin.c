@@ -25,11 +25,12 @@
  * the borders moves.
  *
  * Such loads become volatile, or LLVM would load once, before the loop. Every back edge of such a
- * loop gets a YIELD, where the thread lets others run and others see what it has stored. A call counts as what it calls: as an atomic if there is one in it, as a
- * load of its arguments if it loads; what it loads from them becomes volatile too. Wrongly taken
- * for a wait, a loop is slower, never wrong. Natural loops by dominators; linear but for phis, of
- * which each starts one search; keeps the graph. Looking for patterns of instructions lost: there
- * are too many ways to write a lock. */
+ * loop gets a YIELD, where the thread lets others run and others see what it has stored. A call
+ * counts as what it calls: as an atomic if there is one in it, as a load of its arguments if it
+ * loads; what it loads from them becomes volatile too. Wrongly taken for a wait, a loop is slower,
+ * never wrong. Natural loops by dominators; linear but for phis, of which each starts one search;
+ * keeps the graph. Looking for patterns of instructions lost: there are too many ways to write a
+ * lock. */
 #include "ir/pass.h"
 
 #include <assert.h>
