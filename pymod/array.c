@@ -24,17 +24,13 @@ pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view
     return self;
 }
 
-/* The device's free never waits for kernels that still use the memory, or waits by itself. */
+/* The pool never waits, and as a rule does not ask the driver. */
 static void
 array_free_memory(struct pm_array *self)
 {
     struct sp_diag diag;
     sp_diag_init(&diag);
-    bool ok;
-    Py_BEGIN_ALLOW_THREADS
-    ok = rt_device_free(self->dev, self->owned, &diag);
-    Py_END_ALLOW_THREADS
-    if (!ok)
+    if (!rt_device_free(self->dev, self->owned, &diag))
         pm_keep(self->state, &diag);
 }
 

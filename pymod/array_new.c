@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct pm_array *
-pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran)
+pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran, rt_stream stream)
 {
     struct rt_device *dev = pm_device(state);
     struct pm_view made = *view;
@@ -22,10 +22,12 @@ pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran)
     if (!self)
         return NULL;
     uint64_t size_B = (uint64_t)made.size * pm_dtype_size_B(made.dtype);
-    bool ok;
-    Py_BEGIN_ALLOW_THREADS
-    ok = rt_device_alloc(dev, size_B, &self->owned, &diag);
-    Py_END_ALLOW_THREADS
+    bool ok = rt_memory_try(dev, RT_POOL_DEVICE, size_B, stream, &self->owned);
+    if (!ok) {
+        Py_BEGIN_ALLOW_THREADS
+        ok = rt_device_alloc(dev, size_B, stream, &self->owned, &diag);
+        Py_END_ALLOW_THREADS
+    }
     if (!ok) {
         self->owned = 0;
         Py_DECREF((PyObject *)self);
@@ -78,7 +80,7 @@ new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *
     if (strcmp(order, "C") && strcmp(order, "F"))
         return pm_fail(state, BAD_VALUE, "an array's order is 'C' or 'F'");
     view.dtype = (uint8_t)scalar;
-    return pm_array_alloc(state, &view, order[0] == 'F');
+    return pm_array_alloc(state, &view, order[0] == 'F', 0);
 }
 
 PyObject *
@@ -162,7 +164,7 @@ pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
         pm_fail(state, BAD_ARRAY,
                 "to_device takes an array; write np.array(values, dtype=np.float32) for a list");
     } else if (found == 1) {
-        self = pm_array_alloc(state, &foreign.view, foreign.view.layout == IR_LAYOUT_F);
+        self = pm_array_alloc(state, &foreign.view, foreign.view.layout == IR_LAYOUT_F, stream);
         bool ok = self && (foreign.on_host
                                ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)
                                : pm_transfer(state, self->dev, &self->view, &foreign.view, stream));

@@ -207,7 +207,7 @@ call_stage(struct call *call, const struct artifact *artifact, uint32_t i)
     if (!pm_view_contiguous(&foreign->staged, foreign->view.layout == IR_LAYOUT_F))
         return pm_fail(state, BAD_VALUE, "an array of more than 2^61 bytes");
     Py_BEGIN_ALLOW_THREADS
-    ok = rt_device_alloc(call->dev, size_B, &foreign->staged.data, &diag);
+    ok = rt_device_alloc(call->dev, size_B, stream, &foreign->staged.data, &diag);
     Py_END_ALLOW_THREADS
     if (!ok)
         return pm_raise(state, &diag);

@@ -245,8 +245,10 @@ struct pm_array {
 
 struct pm_array *pm_array_new(struct pm_state *state, struct rt_device *dev,
                               const struct pm_view *view, PyObject *base);
-/* Contiguous memory on the current device; `view` gives dtype, rank and shape. */
-struct pm_array *pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran);
+/* Contiguous memory on the current device, for work of the stream first; `view` gives dtype, rank
+ * and shape. */
+struct pm_array *pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran,
+                                rt_stream stream);
 /* Host memory to device memory and back, in stream order, GIL dropped; any strides. */
 bool pm_upload(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
                const struct pm_view *from, rt_stream stream);

@@ -1,9 +1,6 @@
 /* cpu_device: the host as a device, for machines without a GPU and for finding faults. Out: a
- * struct rt_device with the limits of a GPU, so that what runs here runs there. Memory is the
- * heap, aligned as a GPU's, with a table of what is live: freeing what is not is an error here
- * and not a crash. All copies wait for the queue and run on the caller. Freed memory that a
- * queued launch may use is kept until that launch is over, so that freeing (which Python does at
- * any time) never waits.
+ * struct rt_device with the limits of a GPU, so that what runs here runs there. All copies wait
+ * for the queue and run on the caller.
  *
  * After a fork the child has the memory and the loaded code, but none of the threads, and locks
  * may be held by threads that are gone: the first operation in the child makes locks and queue
@@ -17,8 +14,6 @@
 #include "runtime/cpu_t.h"
 #include "support/arena.h"
 
-#define CPU_ALIGN_B 256
-
 void
 rt_cpu_mend_slow(struct cpu_device *dev)
 {
@@ -27,7 +22,7 @@ rt_cpu_mend_slow(struct cpu_device *dev)
     while (owner != self) {
         if (owner != -1 && atomic_compare_exchange_strong(&dev->pid, &owner, -1)) {
             rt_cpu_queue_reset(&dev->queue);
-            pthread_mutex_init(&dev->memory.lock, NULL);
+            rt_cpu_memory_mend(dev);
             pthread_mutex_init(&dev->linker_lock, NULL);
             atomic_store(&dev->pid, self);
         }
@@ -41,99 +36,6 @@ device_of(struct rt_device *base)
     struct cpu_device *dev = (struct cpu_device *)base;
     cpu_mend(dev);
     return dev;
-}
-
-/* With the memory's lock held: what finished launches used is freed. */
-static void
-memory_reap(struct cpu_memory *memory, uint64_t n_finished)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < memory->doomed.len; i++) {
-        if (memory->doomed.data[i].ticket <= n_finished)
-            free(memory->doomed.data[i].block);
-        else
-            memory->doomed.data[n++] = memory->doomed.data[i];
-    }
-    memory->doomed.len = n;
-}
-
-/* The index of the first allocation above `address`. */
-static uint32_t
-memory_above(const struct cpu_memory *memory, uint64_t address)
-{
-    uint32_t low = 0, high = memory->live.len;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (memory->live.data[mid].address > address)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return low;
-}
-
-static bool
-device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
-{
-    struct cpu_device *dev = device_of(base);
-    struct cpu_memory *memory = &dev->memory;
-    if (size_B == 0) {
-        *address_out = 0;
-        return true;
-    }
-    uint64_t submitted, finished;
-    rt_cpu_queue_count(&dev->queue, &submitted, &finished);
-    pthread_mutex_lock(&memory->lock);
-    memory_reap(memory, finished);
-    uint64_t total_B = base->info.memory_B, used_B = memory->used_B;
-    void *block = NULL;
-    if (used_B > total_B || size_B > total_B - used_B ||
-        posix_memalign(&block, CPU_ALIGN_B, size_B)) {
-        pthread_mutex_unlock(&memory->lock);
-        struct sp_str text;
-        sp_str_init(&text);
-        sp_str_printf(&text, "the machine has %llu bytes, %llu are in arrays already",
-                      (unsigned long long)total_B, (unsigned long long)used_B);
-        sp_diag_set(diag, SP_E_NO_MEMORY, NULL, (long long)size_B, "host", text.data);
-        sp_str_finish(&text);
-        return false;
-    }
-    struct cpu_allocation allocation = {(uintptr_t)block, size_B};
-    uint32_t at = memory_above(memory, allocation.address);
-    sp_vec_push(NULL, &memory->live, allocation);
-    memmove(&memory->live.data[at + 1], &memory->live.data[at],
-            (memory->live.len - 1 - at) * sizeof allocation);
-    memory->live.data[at] = allocation;
-    memory->used_B += size_B;
-    pthread_mutex_unlock(&memory->lock);
-    *address_out = allocation.address;
-    return true;
-}
-
-static bool
-device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
-{
-    struct cpu_device *dev = device_of(base);
-    struct cpu_memory *memory = &dev->memory;
-    if (!address)
-        return true;
-    uint64_t submitted, finished;
-    rt_cpu_queue_count(&dev->queue, &submitted, &finished);
-    pthread_mutex_lock(&memory->lock);
-    uint32_t at = memory_above(memory, address);
-    bool found = at > 0 && memory->live.data[at - 1].address == address;
-    if (found) {
-        memory->used_B -= memory->live.data[at - 1].size_B;
-        memory->live.len--;
-        memmove(&memory->live.data[at - 1], &memory->live.data[at],
-                (memory->live.len + 1 - at) * sizeof memory->live.data[0]);
-        sp_vec_push(NULL, &memory->doomed,
-                    (struct cpu_doomed){(void *)(uintptr_t)address, submitted});
-    }
-    memory_reap(memory, finished);
-    pthread_mutex_unlock(&memory->lock);
-    return found || sp_diag_set(diag, SP_E_BAD_VALUE, NULL,
-                                "memory is freed that the CPU device did not allocate, or twice");
 }
 
 /* Before memory is touched. Who copies is not said, so exceptions of numbered threads stay for
@@ -190,31 +92,10 @@ device_fill(struct rt_device *base, uint64_t to, const void *element, uint32_t e
     return true;
 }
 
-static bool
-device_memory_info(struct rt_device *base, uint64_t *free_B_out, uint64_t *total_B_out,
-                   struct sp_diag *diag)
+static void
+device_touch(struct rt_device *base)
 {
-    (void)diag;
-    long pages = sysconf(_SC_AVPHYS_PAGES), page_B = sysconf(_SC_PAGESIZE);
-    *free_B_out = pages > 0 && page_B > 0 ? (uint64_t)pages * (uint64_t)page_B : 0;
-    *total_B_out = base->info.memory_B;
-    return true;
-}
-
-static bool
-device_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_out,
-             struct sp_diag *diag)
-{
-    (void)diag;
-    struct cpu_memory *memory = &device_of(base)->memory;
-    pthread_mutex_lock(&memory->lock);
-    uint32_t at = memory_above(memory, address);
-    bool found =
-        at > 0 && address - memory->live.data[at - 1].address < memory->live.data[at - 1].size_B;
-    pthread_mutex_unlock(&memory->lock);
-    *memory_out =
-        found ? (struct rt_memory){RT_MEMORY_DEVICE, 0} : (struct rt_memory){RT_MEMORY_UNKNOWN, -1};
-    return true;
+    cpu_mend((struct cpu_device *)base);
 }
 
 static bool
@@ -275,25 +156,19 @@ device_destroy(struct rt_device *base)
     struct cpu_device *dev = device_of(base);
     rt_cpu_queue_finish(&dev->queue);
     rt_cpu_linker_destroy(dev->linker);
-    for (uint32_t i = 0; i < dev->memory.live.len; i++)
-        free((void *)(uintptr_t)dev->memory.live.data[i].address);
-    memory_reap(&dev->memory, UINT64_MAX);
-    sp_vec_finish(&dev->memory.live);
-    sp_vec_finish(&dev->memory.doomed);
-    pthread_mutex_destroy(&dev->memory.lock);
+    rt_cpu_memory_finish(dev);
     pthread_mutex_destroy(&dev->linker_lock);
     free(dev);
 }
 
 static const struct rt_device_ops cpu_ops = {
-    .alloc = device_alloc,
-    .free = device_free,
+    .touch = device_touch,
     .copy_in = device_copy_in,
     .copy_out = device_copy_out,
     .copy = device_copy,
     .fill = device_fill,
-    .memory_info = device_memory_info,
-    .query = device_query,
+    .memory_info = rt_cpu_memory_info,
+    .query = rt_cpu_query,
     .stream = &rt_cpu_stream_ops,
     .event = &rt_cpu_event_ops,
     .wait = device_wait,
@@ -366,7 +241,7 @@ rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out, struct sp_diag *d
     device_fill_info(&dev->base.info, n_workers);
     atomic_init(&dev->pid, getpid());
     rt_cpu_queue_init(&dev->queue, n_workers);
-    pthread_mutex_init(&dev->memory.lock, NULL);
+    rt_cpu_memory_init(dev);
     pthread_mutex_init(&dev->linker_lock, NULL);
     *dev_out = &dev->base;
     return true;

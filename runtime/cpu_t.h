@@ -122,27 +122,10 @@ struct cpu_queue {
     uint32_t n_printing;        /* jobs that may print and have not finished */
 };
 
-struct cpu_allocation {
-    uint64_t address, size_B;
-};
-
-struct cpu_doomed {
-    void *block;
-    uint64_t ticket; /* freed when so many jobs have finished */
-};
-
-struct cpu_memory {
-    pthread_mutex_t lock;
-    uint64_t used_B;
-    SP_VEC(struct cpu_allocation) live; /* by address */
-    SP_VEC(struct cpu_doomed) doomed;   /* freed by the user, perhaps still used by a job */
-};
-
 struct cpu_device {
     struct rt_device base;
     _Atomic(pid_t) pid; /* whose threads they are; another after a fork, -1 while that is mended */
     struct cpu_queue queue;
-    struct cpu_memory memory;
     _Atomic(uintptr_t) n_streams; /* handles given out */
     pthread_mutex_t linker_lock;
     struct cpu_linker *linker; /* NULL until the first load */
@@ -192,6 +175,15 @@ cpu_mend(struct cpu_device *dev)
     if (__builtin_expect(atomic_load_explicit(&dev->pid, memory_order_acquire) != getpid(), 0))
         rt_cpu_mend_slow(dev);
 }
+
+/* cpu_memory.c */
+void rt_cpu_memory_init(struct cpu_device *dev);
+void rt_cpu_memory_mend(struct cpu_device *dev);
+void rt_cpu_memory_finish(struct cpu_device *dev);
+bool rt_cpu_memory_info(struct rt_device *base, uint64_t *free_B_out, uint64_t *total_B_out,
+                        struct sp_diag *diag);
+bool rt_cpu_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_out,
+                  struct sp_diag *diag);
 
 /* cpu_code.c */
 bool rt_cpu_load(struct rt_device *dev, struct artifact *artifact,

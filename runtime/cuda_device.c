@@ -24,56 +24,6 @@ rt_cuda_enter_slow(struct cuda_device *dev, CUcontext current, struct sp_diag *d
     return current ? CUDA_PUSHED : CUDA_ENTERED;
 }
 
-static bool
-device_no_memory(struct sp_diag *diag, uint64_t size_B, uint64_t free_B, uint64_t total_B)
-{
-    struct sp_str text;
-    sp_str_init(&text);
-    sp_str_printf(&text, "%llu of %llu bytes are free", (unsigned long long)free_B,
-                  (unsigned long long)total_B);
-    sp_diag_set(diag, SP_E_NO_MEMORY, NULL, (long long)size_B, "GPU", text.data);
-    sp_str_finish(&text);
-    return false;
-}
-
-/* What the device could never hold is refused without asking the driver. Whole words: an atomic on
- * a byte touches the word around it, which is then the array's own. */
-static bool
-device_alloc(struct rt_device *base, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
-{
-    struct cuda_device *dev = (struct cuda_device *)base;
-    if (size_B == 0) {
-        *address_out = 0;
-        return true;
-    }
-    enum cuda_entered entered = cuda_enter(dev, diag);
-    if (entered == CUDA_ENTER_FAILED)
-        return false;
-    CUdeviceptr address = 0;
-    size_t free_B = 0, total_B = 0;
-    CUresult result = size_B > base->info.memory_B
-                          ? CUDA_ERROR_OUT_OF_MEMORY
-                          : dev->api->cuMemAlloc(&address, (size_B + 3) & ~(uint64_t)3);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        dev->api->cuMemGetInfo(&free_B, &total_B);
-    cuda_leave(dev, entered);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        return device_no_memory(diag, size_B, free_B, total_B);
-    if (result != CUDA_SUCCESS)
-        return rt_cuda_fail(dev->driver, "cuMemAlloc", result, diag);
-    *address_out = address;
-    return true;
-}
-
-static bool
-device_free(struct rt_device *base, uint64_t address, struct sp_diag *diag)
-{
-    bool ok = true;
-    if (address && !cuda_is_lost((struct cuda_device *)base)) /* which took its memory along */
-        CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemFree, address);
-    return ok;
-}
-
 static bool device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
                         struct sp_diag *diag);
 
@@ -158,48 +108,6 @@ device_fill(struct rt_device *base, uint64_t to, const void *element, uint32_t e
         return ok;
     default: return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "fill: not an element's size");
     }
-}
-
-static bool
-device_memory_info(struct rt_device *base, uint64_t *free_B_out, uint64_t *total_B_out,
-                   struct sp_diag *diag)
-{
-    bool ok;
-    size_t free_B = 0, total_B = 0;
-    CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemGetInfo, &free_B, &total_B);
-    if (ok)
-        *free_B_out = free_B, *total_B_out = total_B;
-    return ok;
-}
-
-static bool
-device_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_out,
-             struct sp_diag *diag)
-{
-    struct cuda_device *dev = (struct cuda_device *)base;
-    enum cuda_entered entered = cuda_enter(dev, diag);
-    if (entered == CUDA_ENTER_FAILED)
-        return false;
-    unsigned int type = 0, managed = 0;
-    int ordinal = -1;
-    CUresult result =
-        dev->api->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address);
-    if (result == CUDA_SUCCESS) {
-        dev->api->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
-        dev->api->cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
-    }
-    cuda_leave(dev, entered);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE)
-        return rt_cuda_fail(dev->driver, "cuPointerGetAttribute", result, diag);
-    struct rt_memory memory = {RT_MEMORY_UNKNOWN, -1};
-    if (result == CUDA_SUCCESS && (managed & 0xff))
-        memory = (struct rt_memory){RT_MEMORY_MANAGED, ordinal};
-    else if (result == CUDA_SUCCESS && type == CU_MEMORYTYPE_DEVICE)
-        memory = (struct rt_memory){RT_MEMORY_DEVICE, ordinal};
-    else if (result == CUDA_SUCCESS && type == CU_MEMORYTYPE_HOST)
-        memory = (struct rt_memory){RT_MEMORY_HOST, -1};
-    *memory_out = memory;
-    return true;
 }
 
 /* Without pause for 50 us, then with growing ones. */
@@ -338,6 +246,7 @@ device_destroy(struct rt_device *base)
     rt_cuda_grids_finish(dev);
     rt_cuda_faults_finish(dev);
     rt_cuda_recents_finish(&dev->recents);
+    rt_cuda_memory_finish(dev);
     cuda_leave(dev, entered);
     CUcontext current = NULL;
     if (dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == dev->context)
@@ -348,14 +257,13 @@ device_destroy(struct rt_device *base)
 }
 
 static const struct rt_device_ops cuda_ops = {
-    .alloc = device_alloc,
-    .free = device_free,
     .copy_in = device_copy_in,
     .copy_out = device_copy_out,
     .copy = device_copy,
     .fill = device_fill,
-    .memory_info = device_memory_info,
-    .query = device_query,
+    .join = rt_cuda_join,
+    .memory_info = rt_cuda_memory_info,
+    .query = rt_cuda_query,
     .stream = &rt_cuda_stream_ops,
     .event = &rt_cuda_event_ops,
     .wait = device_wait,
@@ -442,6 +350,7 @@ rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordina
     pthread_mutex_lock(&driver->opened->lock);
     sp_vec_push(NULL, &driver->opened->devices, dev);
     pthread_mutex_unlock(&driver->opened->lock);
+    rt_cuda_memory_init(dev);
     *dev_out = &dev->base;
     return true;
 }

@@ -38,8 +38,10 @@ stream_create(struct rt_device *base, const struct rt_stream_options *options,
     priority = priority > least ? least : priority < greatest ? greatest : priority;
     CUDA_CALL(dev, diag, ok, cuStreamCreateWithPriority, &stream,
               options->non_blocking ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT, priority);
-    if (ok)
+    if (ok) {
+        rt_cuda_memory_know(dev, (rt_stream)stream);
         *stream_out = (rt_stream)stream, *priority_out = priority;
+    }
     return ok;
 }
 
@@ -48,8 +50,10 @@ stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
 {
     bool ok = true;
     rt_cuda_grids_forget((struct cuda_device *)base, stream);
-    if (!cuda_is_lost((struct cuda_device *)base)) /* which took its streams along */
+    if (!cuda_is_lost((struct cuda_device *)base)) { /* which took its streams along */
+        rt_cuda_memory_forget((struct cuda_device *)base, stream);
         CUDA_CALL((struct cuda_device *)base, diag, ok, cuStreamDestroy, (CUstream)stream);
+    }
     return ok;
 }
 

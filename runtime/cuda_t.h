@@ -147,6 +147,12 @@ struct cuda_orders {
     CUevent event; /* NULL until it is needed */
 };
 
+/* What the pools' sources keep, cuda_memory.c. */
+struct cuda_memory {
+    pthread_mutex_t lock;
+    SP_VEC(CUevent) events; /* not in use */
+};
+
 struct cuda_device {
     struct rt_device base;
     const struct cuda_driver *driver;
@@ -157,6 +163,7 @@ struct cuda_device {
     struct cuda_grids grids;
     struct cuda_orders orders;
     struct cuda_recents recents;
+    struct cuda_memory memory;
 };
 
 /* Runs one driver call in the device's context: the body of most operations. */
@@ -274,6 +281,18 @@ cuda_unrelax(const struct cuda_device *dev, CUstreamCaptureMode mode)
  * launches that may be at fault. With the context current. Returns false. */
 bool rt_cuda_fail(const struct cuda_driver *driver, const char *function, CUresult result,
                   struct sp_diag *diag);
+
+/* cuda_memory.c */
+void rt_cuda_memory_init(struct cuda_device *dev);
+void rt_cuda_memory_finish(struct cuda_device *dev);
+/* A stream of ours was made; is about to be destroyed. */
+void rt_cuda_memory_know(struct cuda_device *dev, rt_stream stream);
+void rt_cuda_memory_forget(struct cuda_device *dev, rt_stream stream);
+bool rt_cuda_join(struct rt_device *base, rt_stream before, rt_stream after, struct sp_diag *diag);
+bool rt_cuda_memory_info(struct rt_device *base, uint64_t *free_B_out, uint64_t *total_B_out,
+                         struct sp_diag *diag);
+bool rt_cuda_query(struct rt_device *base, uint64_t address, struct rt_memory *memory_out,
+                   struct sp_diag *diag);
 
 /* cuda_code.c */
 bool rt_cuda_load(struct rt_device *dev, struct artifact *artifact,

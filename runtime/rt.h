@@ -136,10 +136,33 @@ struct rt_memory {
     int ordinal; /* of the device that owns it; -1 for host memory */
 };
 
+/* Memory that is kept for the next user, one pool of each kind per device: pool.c */
+enum rt_pool_kind {
+    RT_POOL_DEVICE,
+    RT_POOL_HOST,    /* of the host, locked to its pages, addressed by all devices */
+    RT_POOL_MANAGED, /* moves to who uses it */
+    RT_N_POOLS,
+};
+
+struct rt_pool;
+
+/* Bytes as they are handed out: sizes are rounded up, to 512 bytes on a GPU. */
+struct rt_pool_stats {
+    uint64_t in_use_B, reserved_B; /* reserved: what the driver has given */
+    uint64_t peak_in_use_B, peak_reserved_B;
+    uint64_t pending_B; /* freed, perhaps still in use by queued work */
+    uint64_t limit_B;   /* of what is reserved; 0: none */
+    uint64_t n_live;
+    uint64_t n_hits, n_misses; /* allocations out of what was reserved, and others */
+    uint64_t n_driver_allocs, n_driver_frees;
+    uint64_t n_retries; /* waits for the device because memory had run out */
+};
+
 struct rt_device_ops {
-    bool (*alloc)(struct rt_device *dev, uint64_t size_B, uint64_t *address_out,
-                  struct sp_diag *diag);
-    bool (*free)(struct rt_device *dev, uint64_t address, struct sp_diag *diag);
+    void (*touch)(struct rt_device *dev); /* before memory is; NULL: nothing to do */
+    /* Work of `after`, which will use memory of `before`, comes after what is there now; nothing if
+     * it is being captured. NULL: so it is anyway. */
+    bool (*join)(struct rt_device *dev, rt_stream before, rt_stream after, struct sp_diag *diag);
     bool (*copy_in)(struct rt_device *dev, uint64_t to, const void *from, uint64_t size_B,
                     rt_stream stream, struct sp_diag *diag);
     bool (*copy_out)(struct rt_device *dev, void *to, uint64_t from, uint64_t size_B,
@@ -179,6 +202,7 @@ struct rt_device {
     const struct rt_device_ops *ops;
     struct rt_runtime *rt;
     struct rt_info info;
+    struct rt_pool *pools[RT_N_POOLS];
 };
 
 /* First member of each device's own struct. Holds a share of the artifact. */
@@ -195,19 +219,42 @@ rt_device_info(const struct rt_device *dev)
     return &dev->info;
 }
 
-/* Memory aligned to 256 bytes, contents undefined. Size 0 gives address 0. */
+/* Memory aligned to 256 bytes, contents undefined, for work of the stream (blocks where the pool has
+ * none). Size 0 gives address 0. */
+SP_MUST_CHECK bool rt_memory_alloc(struct rt_device *dev, enum rt_pool_kind kind, uint64_t size_B,
+                                   rt_stream stream, uint64_t *address_out, struct sp_diag *diag);
+/* Only from what the pool has: does not block. */
+SP_MUST_CHECK bool rt_memory_try(struct rt_device *dev, enum rt_pool_kind kind, uint64_t size_B,
+                                 rt_stream stream, uint64_t *address_out);
+/* Work that was queued before still has the memory; never waits for it. Address 0 is allowed. */
+SP_MUST_CHECK bool rt_memory_free(struct rt_device *dev, enum rt_pool_kind kind, uint64_t address,
+                                  struct sp_diag *diag);
+/* Work of another stream than the one it was asked for on uses the memory (the address as it was
+ * given): orders that stream behind the earlier work, and keeps the memory until its work is over.
+ * Once per stream will do. */
+SP_MUST_CHECK bool rt_memory_use(struct rt_device *dev, enum rt_pool_kind kind, uint64_t address,
+                                 rt_stream stream, struct sp_diag *diag);
+/* Gives back to the driver what is not in use until at most so many bytes are reserved; returns how
+ * many it gave (blocks). */
+uint64_t rt_memory_trim(struct rt_device *dev, enum rt_pool_kind kind, uint64_t keep_B);
+void rt_memory_set_limit(struct rt_device *dev, enum rt_pool_kind kind, uint64_t limit_B);
+/* Between begin and end nothing that is freed is looked at; nests. */
+void rt_memory_defer(struct rt_device *dev, bool begin);
+void rt_memory_stats(struct rt_device *dev, enum rt_pool_kind kind,
+                     struct rt_pool_stats *stats_out);
+void rt_memory_reset_peak(struct rt_device *dev, enum rt_pool_kind kind);
+
 SP_MUST_CHECK static inline bool
-rt_device_alloc(struct rt_device *dev, uint64_t size_B, uint64_t *address_out, struct sp_diag *diag)
+rt_device_alloc(struct rt_device *dev, uint64_t size_B, rt_stream stream, uint64_t *address_out,
+                struct sp_diag *diag)
 {
-    return dev->ops->alloc(dev, size_B, address_out, diag);
+    return rt_memory_alloc(dev, RT_POOL_DEVICE, size_B, stream, address_out, diag);
 }
 
-/* Once the work that may use it is over: cuda waits for that (blocks), the cpu device frees it
- * later. Address 0 is allowed. */
 SP_MUST_CHECK static inline bool
 rt_device_free(struct rt_device *dev, uint64_t address, struct sp_diag *diag)
 {
-    return dev->ops->free(dev, address, diag);
+    return rt_memory_free(dev, RT_POOL_DEVICE, address, diag);
 }
 
 /* Host to device: after earlier work of the stream; the source may be reused on return (blocks).

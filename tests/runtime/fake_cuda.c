@@ -1,6 +1,6 @@
 /* A stand-in for libcuda: two devices without memory protection or kernels. It records what it is
  * called with and fails on order, so that the cuda device is tested on a machine without a GPU.
- * Device memory is the heap; "launching" keeps a copy of the parameters and, on order, raises. With
+ * Memory is in fake_memory.c, events are in fake_event.c; "launching" keeps a copy of the parameters and, on order, raises. With
  * FAKE_OLD it lacks a function that newer drivers have. */
 #include <stdlib.h>
 #include <string.h>
@@ -307,63 +307,6 @@ cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction function, int blo
     FAKE_NEEDS_CONTEXT;
     (void)function;
     *n = block > 512 || shared_B > 1000 ? 1 : 3;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
-{
-    FAKE_NEEDS_CONTEXT;
-    *free_B = 1000;
-    *total_B = 2000;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuMemAlloc_v2(CUdeviceptr *address, size_t size_B)
-{
-    FAKE_NEEDS_CONTEXT;
-    if (fake.alloc_result != CUDA_SUCCESS)
-        return fake.alloc_result;
-    fake.n_memory++;
-    *address = (uintptr_t)malloc(size_B);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuMemFree_v2(CUdeviceptr address)
-{
-    FAKE_NEEDS_CONTEXT;
-    fake.n_memory--;
-    free((void *)(uintptr_t)address);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuMemHostAlloc(void **address, size_t size_B, unsigned int flags)
-{
-    FAKE_NEEDS_CONTEXT;
-    if (!(flags & CU_MEMHOSTALLOC_DEVICEMAP))
-        return CUDA_ERROR_INVALID_VALUE;
-    fake.n_host++;
-    *address = malloc(size_B);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuMemFreeHost(void *address)
-{
-    FAKE_NEEDS_CONTEXT;
-    fake.n_host--;
-    free(address);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned int flags)
-{
-    (void)flags;
-    *address = (uintptr_t)host;
     return CUDA_SUCCESS;
 }
 

@@ -12,14 +12,21 @@ struct fake_cuda {
     int n_events_busy;  /* cuEventQuery too */
     int fault_site;     /* -1, or the site that each launch raises at */
     int fault_more;     /* the index at fault is 11 and this */
+    bool busy;          /* no event that is recorded is reached before a wait for everything */
+    size_t memory_B;    /* there is so much; 0: enough */
+    CUstream capturing; /* this stream is being captured */
 
     /* records */
     int n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;
     int n_cooperative;
     int n_events, n_records, n_event_waits, n_host_calls, n_relaxed;
+    int n_allocs; /* of memory, ever */
+    size_t used_B;
     int priority;
     unsigned stream_flags;
     CUstream recorded_on;
+    CUstream ordered[2]; /* the last two: the second waits for the first */
+    bool relaxed;        /* the thread's captures allow everything */
     int n_push, n_pop, n_set;
     CUcontext current;
     unsigned grid[3], block[3], shared_B;
@@ -35,9 +42,8 @@ struct fake_cuda {
 };
 
 /* Exported by the library as `fake_cuda`. */
-typedef struct fake_cuda *(*fake_cuda_fn)(void);
-
 struct fake_cuda *fake_cuda(void);
+typedef struct fake_cuda *(*fake_cuda_fn)(void);
 
 #define FAKE_NEEDS_CONTEXT                                                                         \
     do {                                                                                           \

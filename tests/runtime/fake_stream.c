@@ -1,5 +1,6 @@
 /* The stand-in's streams and events. Work is over when it was given, so an event is done when it is
- * recorded, but for those that are ordered to be busy; a launch takes two milliseconds by the clock
+ * recorded, but for those that are ordered to be busy, or recorded while all streams are, until the
+ * next wait for the device; a launch takes two milliseconds by the clock
  * that events read. Functions of the host are called on another thread, as the driver does it. */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,6 +14,8 @@ struct CUevent_st {
     unsigned flags;
     bool recorded;
     int at_launch;
+    int at_sync; /* -1: over when it was recorded */
+    CUstream stream;
 };
 
 CUresult
@@ -74,6 +77,8 @@ cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     fake_cuda()->stream = stream;
     fake_cuda()->n_event_waits++;
+    fake_cuda()->ordered[0] = event->stream;
+    fake_cuda()->ordered[1] = stream;
     return CUDA_SUCCESS;
 }
 
@@ -134,6 +139,8 @@ cuEventRecord(CUevent event, CUstream stream)
     fake_cuda()->recorded_on = stream;
     event->recorded = true;
     event->at_launch = fake_cuda()->n_launches;
+    event->at_sync = fake_cuda()->busy ? fake_cuda()->n_syncs : -1;
+    event->stream = stream;
     return CUDA_SUCCESS;
 }
 
@@ -145,6 +152,8 @@ cuEventQuery(CUevent event)
         fake_cuda()->n_events_busy--;
         return CUDA_ERROR_NOT_READY;
     }
+    if (fake_cuda()->busy && event->at_sync == fake_cuda()->n_syncs)
+        return CUDA_ERROR_NOT_READY;
     return fake_cuda()->wait_result;
 }
 
@@ -167,7 +176,7 @@ cuEventElapsedTime(float *ms, CUevent start, CUevent end)
     return CUDA_SUCCESS;
 }
 
-static CUstreamCaptureMode capture_mode;
+static _Thread_local CUstreamCaptureMode capture_mode;
 
 CUresult
 cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
@@ -176,6 +185,7 @@ cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
     fake_cuda()->n_relaxed += *mode == CU_STREAM_CAPTURE_MODE_RELAXED;
     capture_mode = *mode;
     *mode = before;
+    fake_cuda()->relaxed = capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED;
     return CUDA_SUCCESS;
 }
 
@@ -183,7 +193,7 @@ CUresult
 cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
     FAKE_NEEDS_CONTEXT;
-    (void)stream;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    bool captured = stream && stream == fake_cuda()->capturing;
+    *status = captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }

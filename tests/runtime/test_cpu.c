@@ -344,11 +344,11 @@ test_memory(void **state)
     struct fixture *f = *state;
     uint64_t a, b, c, total_B, free_B;
     struct rt_memory memory;
-    assert_true(rt_device_alloc(f->dev, 0, &a, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 0, 0, &a, &f->diag));
     assert_int_equal(a, 0);
-    assert_true(rt_device_alloc(f->dev, 100, &a, &f->diag));
-    assert_true(rt_device_alloc(f->dev, 1000, &b, &f->diag));
-    assert_true(rt_device_alloc(f->dev, 10, &c, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 100, 0, &a, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 1000, 0, &b, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 10, 0, &c, &f->diag));
     assert_int_equal((a | b | c) % 256, 0);
     assert_true(rt_device_query(f->dev, b + 999, &memory, &f->diag));
     assert_int_equal(memory.kind, RT_MEMORY_DEVICE);
@@ -367,7 +367,7 @@ test_memory(void **state)
     assert_false(rt_device_free(f->dev, a + 1, &f->diag));
     reset(f);
     assert_true(rt_device_memory_info(f->dev, &free_B, &total_B, &f->diag));
-    assert_false(rt_device_alloc(f->dev, total_B + 1, &b, &f->diag));
+    assert_false(rt_device_alloc(f->dev, total_B + 1, 0, &b, &f->diag));
     assert_int_equal(f->diag.code, SP_E_NO_MEMORY);
     assert_true(rt_device_free(f->dev, a, &f->diag)); /* c is freed with the device */
 }
@@ -380,12 +380,12 @@ test_free_does_not_wait(void **state)
     struct rt_code *forever = load(f, "forever", 0), *count = load(f, "count", 0);
     _Atomic(uint32_t) started = 0;
     uint64_t address, other;
-    assert_true(rt_device_alloc(f->dev, 400, &address, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 400, 0, &address, &f->diag));
     memset((void *)(uintptr_t)address, 0, 400);
     launch(f, forever, 1, 1, 1, 1, (void *)&started, 0);
     launch(f, count, 100, 1, 1, 1, (void *)(uintptr_t)address, 0);
     assert_true(rt_device_free(f->dev, address, &f->diag));
-    assert_true(rt_device_alloc(f->dev, 400, &other, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 400, 0, &other, &f->diag));
     assert_int_not_equal(address, other);
     rt_device_cancel(f->dev);
     assert_false(rt_device_synchronize(f->dev, &f->diag));
@@ -417,7 +417,7 @@ test_fork(void **state)
         struct rt_launch how = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0, 0};
         struct params params = {(uintptr_t)&y, 2};
         alarm(60);
-        bool ok = rt_device_alloc(f->dev, 8, &address, &f->diag) &&
+        bool ok = rt_device_alloc(f->dev, 8, 0, &address, &f->diag) &&
                   rt_device_launch(f->dev, code, &how, &params, &f->diag) &&
                   rt_device_synchronize(f->dev, &f->diag) && y == 14 &&
                   rt_device_free(f->dev, address, &f->diag);

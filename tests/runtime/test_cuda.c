@@ -165,16 +165,18 @@ test_contexts(void **state)
     struct fixture *f = *state;
     uint64_t address;
     assert_null(f->fake->current);
-    assert_true(rt_device_alloc(f->dev, 16, &address, &f->diag)); /* none current: set, stays */
+    assert_true(rt_device_alloc(f->dev, 16, 0, &address, &f->diag)); /* none current: set, stays */
     assert_ptr_equal(f->fake->current, FAKE_CONTEXT(0));
     assert_int_equal(f->fake->n_set, 1);
     assert_true(rt_device_free(f->dev, address, &f->diag)); /* ours current: nothing to do */
+    assert_int_equal(rt_memory_trim(f->dev, RT_POOL_DEVICE, 0), 2 << 20);
     assert_int_equal(f->fake->n_set, 1);
     assert_int_equal(f->fake->n_push, 0);
     f->fake->current = FAKE_FOREIGN; /* another one: put aside and brought back */
-    assert_true(rt_device_alloc(f->dev, 16, &address, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 16, 0, &address, &f->diag));
     assert_ptr_equal(f->fake->current, FAKE_FOREIGN);
     assert_true(rt_device_free(f->dev, address, &f->diag));
+    assert_int_equal(rt_memory_trim(f->dev, RT_POOL_DEVICE, 0), 2 << 20);
     struct rt_code *code = load(f, false);
     struct rt_launch launch = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0, 0};
     uint64_t params[3] = {0};
@@ -287,13 +289,13 @@ test_memory(void **state)
 {
     struct fixture *f = *state;
     uint64_t address, other, free_B, total_B;
-    assert_true(rt_device_alloc(f->dev, 0, &address, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 0, 0, &address, &f->diag));
     assert_int_equal(address, 0);
     assert_true(rt_device_free(f->dev, 0, &f->diag));
     assert_int_equal(f->fake->n_memory, 0);
 
-    assert_true(rt_device_alloc(f->dev, 64, &address, &f->diag));
-    assert_true(rt_device_alloc(f->dev, 64, &other, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 64, 0, &address, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 64, 0, &other, &f->diag));
     uint64_t in[8], out[8];
     for (uint32_t size_B = 1; size_B <= 8; size_B *= 2) {
         uint64_t element = 0x0102030405060708;
@@ -318,10 +320,12 @@ test_memory(void **state)
     assert_int_equal(free_B, 1000);
     assert_true(rt_device_free(f->dev, address, &f->diag));
     assert_true(rt_device_free(f->dev, other, &f->diag));
+    assert_int_equal(f->fake->n_memory, 1); /* the pool keeps it */
+    rt_memory_trim(f->dev, RT_POOL_DEVICE, 0);
     assert_int_equal(f->fake->n_memory, 0);
 
     f->fake->alloc_result = CUDA_ERROR_OUT_OF_MEMORY;
-    assert_false(rt_device_alloc(f->dev, 1 << 20, &address, &f->diag));
+    assert_false(rt_device_alloc(f->dev, 1 << 20, 0, &address, &f->diag));
     expect(f, SP_E_NO_MEMORY, "1048576 bytes of GPU memory cannot be had: 1000 of 2000", NULL);
 }
 
