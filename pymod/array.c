@@ -3,8 +3,8 @@
  * The struct is what launches read: shape, strides, layout are ready, nothing is looked up. Memory
  * that was allocated for the array is freed with it; views keep their base. On the CPU device the
  * memory is the host's, so the buffer protocol and `__array_interface__` give it to NumPy without a
- * copy. What is rare (repr) is Python, in gpu/_arrays.py. */
-#include "pymod/pm.h"
+ * copy. What is rare is Python (array_python.def). */
+#include "pymod/array_python.h"
 
 #include <string.h>
 
@@ -20,8 +20,29 @@ pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view
     self->view = *view;
     self->owned = 0;
     self->base = Py_XNewRef(base);
+    self->stream = NULL;
     self->weakrefs = NULL;
     return self;
+}
+
+/* Of a view of a view the base is who owns the memory, so that chains stay short. */
+struct pm_array *
+pm_array_view(struct pm_array *array, const struct pm_view *view)
+{
+    PyObject *base = array->base ? array->base : (PyObject *)array;
+    struct pm_array *self = pm_array_new(array->state, array->dev, view, base);
+    if (self)
+        self->stream = Py_XNewRef(array->stream);
+    return self;
+}
+
+bool
+pm_array_stream(struct pm_array *array, PyObject *object, rt_stream *stream_out)
+{
+    if (!pm_stream_parse(array->state, object, stream_out))
+        return false;
+    return *stream_out || !array->stream ||
+           pm_stream_parse(array->state, array->stream, stream_out);
 }
 
 /* The pool never waits, and as a rule does not ask the driver. */
@@ -44,6 +65,7 @@ array_dealloc(PyObject *object)
     if (self->owned)
         array_free_memory(self);
     Py_XDECREF(self->base);
+    Py_XDECREF(self->stream);
     PyObject_Free(object);
     Py_DECREF(type);
 }
@@ -121,7 +143,7 @@ array_get_transposed(PyObject *object, void *closure)
         view.strides[i] = self->view.strides[view.rank - 1u - i];
     }
     pm_view_finish(&view);
-    return (PyObject *)pm_array_new(self->state, self->dev, &view, object);
+    return (PyObject *)pm_array_view(self, &view);
 }
 
 static PyObject *
@@ -239,77 +261,48 @@ array_length(PyObject *self)
 {
     const struct pm_view *view = &((struct pm_array *)self)->view;
     if (view->rank == 0) {
-        PyErr_SetString(PyExc_TypeError, "an array without axes has no length");
+        PyErr_SetString(PyExc_TypeError, "len() of unsized object");
         return -1;
     }
     return (Py_ssize_t)view->shape[0];
 }
 
 static PyObject *
-array_call_python(PyObject *self, const char *function, PyObject *argument)
+array_get_base(PyObject *object, void *closure)
 {
-    PyObject *module = PyImport_ImportModule("gpu._arrays");
-    PyObject *callable = module ? PyObject_GetAttrString(module, function) : NULL;
-    PyObject *result =
-        callable ? PyObject_CallFunctionObjArgs(callable, self, argument, NULL) : NULL;
-    Py_XDECREF(callable);
-    Py_XDECREF(module);
-    return result;
+    (void)closure;
+    PyObject *base = ((struct pm_array *)object)->base;
+    return Py_NewRef(base ? base : Py_None);
 }
 
 static PyObject *
-array_repr(PyObject *self)
+array_get_stream(PyObject *object, void *closure)
 {
-    return array_call_python(self, "text", NULL);
+    (void)closure;
+    PyObject *stream = ((struct pm_array *)object)->stream;
+    return stream ? Py_NewRef(stream) : PyLong_FromLong(0);
 }
 
 static PyObject *
-array_to_numpy(PyObject *self, PyObject *args, PyObject *kwargs)
+array_get_writeable(PyObject *object, void *closure)
 {
-    static char *names[] = {"dtype", "copy", NULL};
-    PyObject *dtype = Py_None, *copy = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", names, &dtype, &copy))
-        return NULL;
-    PyObject *host = PyObject_CallMethod(self, "copy_to_host", NULL);
-    if (!host || dtype == Py_None)
-        return host;
-    PyObject *converted = PyObject_CallMethod(host, "astype", "O", dtype);
-    Py_DECREF(host);
-    return converted;
+    (void)closure;
+    return PyBool_FromLong(!((struct pm_array *)object)->view.read_only);
 }
 
 static PyObject *
-array_reshape(PyObject *object, PyObject *args)
+array_bind(PyObject *object, PyObject *stream)
 {
     struct pm_array *self = (struct pm_array *)object;
-    PyObject *shape = PyTuple_Size(args) == 1 ? PyTuple_GetItem(args, 0) : args;
-    if (PyLong_Check(shape))
-        shape = args;
-    struct pm_view view = self->view;
-    int64_t known = 1, open = -1;
-    Py_ssize_t rank = PyTuple_Check(shape) ? PyTuple_Size(shape) : -1;
-    if (rank < 0 || rank > IR_MAX_RANK)
-        return pm_fail(self->state, BAD_VALUE, "reshape takes at most 8 ints or a tuple of them");
-    for (Py_ssize_t i = 0; i < rank; i++) {
-        view.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
-        if (PyErr_Occurred())
-            return NULL;
-        if (view.shape[i] == -1 && open < 0)
-            open = i;
-        else if (view.shape[i] < 0 || __builtin_mul_overflow(known, view.shape[i], &known))
-            return pm_fail(self->state, BAD_VALUE, "reshape: bad extents");
+    rt_stream handle;
+    if (!pm_stream_parse(self->state, stream, &handle))
+        return NULL;
+    struct pm_array *bound = pm_array_view(self, &self->view);
+    if (bound) {
+        Py_XDECREF(bound->stream);
+        bound->stream = handle ? Py_NewRef(stream) : NULL;
     }
-    if (open >= 0 && known)
-        view.shape[open] = view.size / known;
-    view.rank = (uint8_t)rank;
-    if (open >= 0 ? !known || view.size % known : known != view.size)
-        return pm_fail(self->state, BAD_VALUE,
-                       "reshape: the number of elements must stay the same");
-    if (self->view.layout != IR_LAYOUT_C)
-        return pm_fail(self->state, BAD_VALUE, "reshape: the array is not C-contiguous");
-    if (!pm_view_contiguous(&view, false))
-        return pm_fail(self->state, BAD_VALUE, "reshape: bad extents");
-    return (PyObject *)pm_array_new(self->state, self->dev, &view, object);
+    return (PyObject *)bound;
 }
 
 #define ARRAY_NUMBER(what) ((void *)(uintptr_t)(what))
@@ -321,7 +314,13 @@ static PyGetSetDef array_getset[] = {
     {"size", array_get_number, NULL, "Number of elements.", ARRAY_NUMBER(ARRAY_SIZE)},
     {"itemsize", array_get_number, NULL, "Bytes of an element.", ARRAY_NUMBER(ARRAY_ITEMSIZE)},
     {"nbytes", array_get_number, NULL, "Bytes of all elements.", ARRAY_NUMBER(ARRAY_NBYTES)},
+    {"alloc_size", array_get_number, NULL, "The same as nbytes.", ARRAY_NUMBER(ARRAY_NBYTES)},
     {"address", array_get_number, NULL, "Address of element 0.", ARRAY_NUMBER(ARRAY_ADDRESS)},
+    {"base", array_get_base, NULL, "Who owns the memory of a view; None: the array itself.", NULL},
+    {"stream", array_get_stream, NULL, "What bind() was given; 0: nothing.", NULL},
+    {"_writeable", array_get_writeable, NULL, NULL, NULL},
+#define ARRAY_PROPERTY(name, function, doc) {name, pm_array_get_##function, NULL, doc, NULL},
+#include "pymod/array_python.def"
     {"dtype", array_get_dtype, NULL, "numpy.dtype, or gpu's own without NumPy.", NULL},
     {"device", array_get_device, NULL, "\"cpu\" or \"cuda:0\".", NULL},
     {"T", array_get_transposed, NULL, "The transposed view.", NULL},
@@ -336,8 +335,18 @@ static PyMethodDef array_methods[] = {
     {"copy_to_device", (PyCFunction)(void (*)(void))pm_array_copy_to_device,
      METH_VARARGS | METH_KEYWORDS,
      "copy_to_device(array, stream=None): the values of an array of the same shape and dtype."},
-    {"reshape", array_reshape, METH_VARARGS, "A view of another shape."},
-    {"__array__", (PyCFunction)(void (*)(void))array_to_numpy, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"fill", (PyCFunction)(void (*)(void))pm_array_fill, METH_VARARGS | METH_KEYWORDS,
+     "fill(value, stream=None): stores a number in every element. Does not wait."},
+    {"getitem", (PyCFunction)(void (*)(void))pm_array_getitem, METH_VARARGS | METH_KEYWORDS,
+     "getitem(item, stream=None): a[item]; a single element is fetched in the stream's order."},
+    {"setitem", (PyCFunction)(void (*)(void))pm_array_setitem, METH_VARARGS | METH_KEYWORDS,
+     "setitem(key, value, stream=None): a[key] = value in the stream's order."},
+    {"bind", array_bind, METH_O,
+     "bind(stream): the same array; methods that are given no stream use this one."},
+#define ARRAY_METHOD(name, function, doc)                                                          \
+    {name, (PyCFunction)(void (*)(void))pm_array_python_##function, METH_VARARGS | METH_KEYWORDS,  \
+     doc},
+#include "pymod/array_python.def"
     {NULL, NULL, 0, NULL},
 };
 static PyMemberDef array_members[] = {
@@ -347,7 +356,13 @@ static PyMemberDef array_members[] = {
 static PyType_Slot array_slots[] = {
     {Py_tp_doc,
      (void *)"An array in the memory of a device; made by gpu.to_device, gpu.zeros, ..."},
-    {Py_tp_repr, array_repr},
+    {Py_tp_repr, pm_array_repr},
+    {Py_tp_str, pm_array_str},
+    {Py_tp_iter, pm_array_iter},
+    {Py_nb_bool, pm_array_bool},
+    {Py_nb_int, pm_array_int},
+    {Py_nb_index, pm_array_index},
+    {Py_nb_float, pm_array_float},
     {Py_tp_getset, array_getset},
     {Py_tp_methods, array_methods},
     {Py_tp_members, array_members},

@@ -1,14 +1,17 @@
 /* array_copy: values between host and device, any strides on either side.
  *
- * On the CPU device device memory is host memory: wait for the kernels, then copy elements, of
- * arrays that overlap by way of a buffer, so that a[:] = a[::-1] is what it says. On a GPU
- * contiguous arrays of one order go in one copy; everything else goes through a contiguous buffer
- * on the host (a strided array on the device is read and written as its whole span). The GIL is
- * dropped. */
+ * Both directions wait, for what runs in the stream and for the copy. On the CPU device device
+ * memory is host memory: wait for the kernels, then copy elements, of arrays that overlap by way of
+ * a buffer. On a GPU contiguous arrays of one order go in one copy. What has other strides or
+ * another dtype goes up as it is, into new memory, and is put in its place there (array_move.c);
+ * down it comes with its whole span if that is not much longer, else by way of contiguous memory of
+ * the device. The GIL is dropped. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define COPY_SPAN_TIMES 4 /* a span of so many times the elements comes down as it is */
 
 static uint64_t
 copy_size_B(const struct pm_view *view)
@@ -72,10 +75,39 @@ copy_on_host(struct pm_state *state, struct rt_device *dev, const struct pm_view
     Py_BEGIN_ALLOW_THREADS
     if (buffer)
         pm_view_copy(&between, from);
-    pm_view_copy(to, buffer ? &between : from);
+    pm_view_convert(to, buffer ? &between : from);
     Py_END_ALLOW_THREADS
     free(buffer);
     return true;
+}
+
+/* The elements that are there, each once: a broadcast view without its repetitions. */
+static void
+copy_without_repetitions(struct pm_view *view)
+{
+    for (uint32_t i = 0; i < view->rank; i++)
+        if (view->strides[i] == 0)
+            view->shape[i] = 1;
+    pm_view_finish(view);
+}
+
+static bool
+copy_up_contiguous(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
+                   const struct pm_view *from, rt_stream stream)
+{
+    struct pm_view packed = *from;
+    void *buffer = NULL;
+    if (!copy_in_one(to, from)) {
+        if (!pm_view_contiguous(&packed, to->layout == IR_LAYOUT_F) ||
+            !(buffer = malloc(copy_size_B(from))))
+            return PyErr_NoMemory() != NULL;
+        packed.data = (uint64_t)(uintptr_t)buffer;
+        pm_view_copy(&packed, from);
+    }
+    bool ok = copy_raw(state, dev, true, to->data, (void *)(uintptr_t)packed.data, copy_size_B(to),
+                       stream);
+    free(buffer);
+    return ok;
 }
 
 bool
@@ -86,21 +118,30 @@ pm_upload(struct pm_state *state, struct rt_device *dev, const struct pm_view *t
         return true;
     if (rt_device_info(dev)->kind == RT_CPU)
         return copy_on_host(state, dev, to, from);
-    if (copy_in_one(to, from))
-        return copy_raw(state, dev, true, to->data, (void *)(uintptr_t)from->data, copy_size_B(to),
-                        stream);
+    struct pm_view once = *from, spread;
+    copy_without_repetitions(&once);
+    if (to->dtype == from->dtype && to->layout != IR_LAYOUT_ANY && once.size == from->size)
+        return copy_up_contiguous(state, dev, to, from, stream);
+    struct pm_array *there = pm_array_alloc_on(state, dev, &once, false, stream);
+    bool ok = there && copy_up_contiguous(state, dev, &there->view, &once, stream) &&
+              pm_view_broadcast(&there->view, to, &spread) &&
+              pm_transfer(state, dev, to, &spread, stream);
+    Py_XDECREF((PyObject *)there);
+    return ok;
+}
+
+static bool
+copy_down_span(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
+               const struct pm_view *from, rt_stream stream)
+{
     struct pm_view host;
     uint64_t address, size_B;
-    void *bytes = copy_span(to, &host, &address, &size_B);
+    void *bytes = copy_span(from, &host, &address, &size_B);
     if (!bytes)
         return false;
-    /* Holes between strided elements keep what they are. */
-    bool ok =
-        to->layout != IR_LAYOUT_ANY || copy_raw(state, dev, false, address, bytes, size_B, stream);
-    if (ok) {
-        pm_view_copy(&host, from);
-        ok = copy_raw(state, dev, true, address, bytes, size_B, stream);
-    }
+    bool ok = copy_raw(state, dev, false, address, bytes, size_B, stream);
+    if (ok)
+        pm_view_copy(to, &host);
     free(bytes);
     return ok;
 }
@@ -109,55 +150,21 @@ bool
 pm_download(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
             const struct pm_view *from, rt_stream stream)
 {
+    int64_t first, end;
     if (to->size == 0)
         return pm_wait(state, dev, NULL);
     if (rt_device_info(dev)->kind == RT_CPU)
         return copy_on_host(state, dev, to, from);
-    bool ok;
-    if (copy_in_one(to, from)) {
-        ok = copy_raw(state, dev, false, from->data, (void *)(uintptr_t)to->data, copy_size_B(to),
-                      stream);
-    } else {
-        struct pm_view host;
-        uint64_t address, size_B;
-        void *bytes = copy_span(from, &host, &address, &size_B);
-        if (!bytes)
-            return false;
-        ok = copy_raw(state, dev, false, address, bytes, size_B, stream);
-        if (ok)
-            pm_view_copy(to, &host);
-        free(bytes);
-    }
-    return ok;
-}
-
-bool
-pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
-            const struct pm_view *from, rt_stream stream)
-{
-    if (to->size == 0)
-        return true;
-    if (rt_device_info(dev)->kind == RT_CPU)
-        return copy_on_host(state, dev, to, from);
-    if (copy_in_one(to, from) && !pm_view_spans_overlap(to, from)) {
-        struct sp_diag diag;
-        sp_diag_init(&diag);
-        bool ok;
-        Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_copy(dev, to->data, from->data, copy_size_B(to), stream, &diag);
-        Py_END_ALLOW_THREADS
-        if (!ok)
-            pm_raise(state, &diag);
-        return ok;
-    }
-    struct pm_view host;
-    uint64_t address, size_B;
-    void *bytes = copy_span(from, &host, &address, &size_B);
-    if (!bytes)
-        return false;
-    bool ok = copy_raw(state, dev, false, address, bytes, size_B, stream) &&
-              pm_upload(state, dev, to, &host, stream);
-    free(bytes);
+    if (copy_in_one(to, from))
+        return copy_raw(state, dev, false, from->data, (void *)(uintptr_t)to->data, copy_size_B(to),
+                        stream);
+    pm_view_span(from, &first, &end);
+    if ((uint64_t)(end - first) / COPY_SPAN_TIMES <= copy_size_B(from))
+        return copy_down_span(state, dev, to, from, stream);
+    struct pm_array *packed = pm_array_alloc_on(state, dev, from, to->layout == IR_LAYOUT_F, stream);
+    bool ok = packed && pm_transfer(state, dev, &packed->view, from, stream) &&
+              pm_download(state, dev, to, &packed->view, stream);
+    Py_XDECREF((PyObject *)packed);
     return ok;
 }
 
@@ -184,7 +191,9 @@ copy_new_host(struct pm_array *self)
         PyErr_Clear();
         PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)copy_size_B(view));
         PyObject *flat = bytes ? PyMemoryView_FromObject(bytes) : NULL;
-        if (flat)
+        if (flat && !view->size) /* which a memoryview of several axes cannot be */
+            host = Py_NewRef(flat);
+        else if (flat)
             host =
                 PyObject_CallMethod(flat, "cast", "sO", ir_scalar_row(view->dtype)->format, shape);
         Py_XDECREF(flat);
@@ -197,13 +206,14 @@ copy_new_host(struct pm_array *self)
 
 static bool
 copy_check(struct pm_state *state, const char *what, const struct pm_view *array,
-           const struct pm_view *other)
+           struct pm_view *other)
 {
     char message[400], shape[128], other_shape[128];
     pm_view_print_shape(array, shape);
     pm_view_print_shape(other, other_shape);
-    bool bits = array->dtype == IR_T_BFLOAT16 && other->dtype == IR_T_UINT16;
-    if ((array->dtype == other->dtype || bits) && pm_view_same_shape(array, other))
+    if (array->dtype == IR_T_BFLOAT16 && other->dtype == IR_T_UINT16)
+        other->dtype = IR_T_BFLOAT16; /* its bits */
+    if (array->dtype == other->dtype && pm_view_same_shape(array, other))
         return true;
     PyOS_snprintf(message, sizeof message, "%s: the gpu array is %s %s, the other one %s %s", what,
                   ir_scalar_row(array->dtype)->name, shape, ir_scalar_row(other->dtype)->name,
@@ -214,17 +224,23 @@ copy_check(struct pm_state *state, const char *what, const struct pm_view *array
 PyObject *
 pm_array_copy_to_host(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"out", "stream", NULL};
+    static char *names[] = {"out", "stream", "ary", NULL};
     struct pm_array *self = (struct pm_array *)object;
     PyObject *out = Py_None, *stream_object = Py_None;
     rt_stream stream;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:copy_to_host", names, &out,
-                                     &stream_object) ||
-        !pm_stream_parse(self->state, stream_object, &stream))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$O:copy_to_host", names, &out,
+                                     &stream_object, &out) ||
+        !pm_array_stream(self, stream_object, &stream))
         return NULL;
     PyObject *host = out == Py_None ? copy_new_host(self) : Py_NewRef(out);
     if (!host)
         return NULL;
+    if (out == Py_None && !self->view.size) {
+        if (pm_wait(self->state, self->dev, &stream))
+            return host;
+        Py_DECREF(host);
+        return NULL;
+    }
     struct pm_foreign foreign;
     int found = pm_foreign_get(self->state, host, "copy_to_host", &foreign);
     bool ok = false;
@@ -242,38 +258,124 @@ pm_array_copy_to_host(PyObject *object, PyObject *args, PyObject *kwargs)
     return NULL;
 }
 
+bool
+pm_foreign_is_near(struct pm_state *state, const struct pm_foreign *foreign,
+                   const struct rt_device *dev, const char *what)
+{
+    const struct rt_info *info = rt_device_info(dev);
+    if (foreign->on_host || (info->kind == RT_CUDA && info->ordinal == foreign->ordinal))
+        return true;
+    char message[200], here[24];
+    pm_device_print(dev, here);
+    PyOS_snprintf(message, sizeof message,
+                  "%.60s is in the memory of cuda:%d, this one is on %s; copy it to the host first",
+                  what, foreign->ordinal, here);
+    return pm_fail(state, BAD_ARRAY, message);
+}
+
+bool
+pm_foreign_order(struct pm_state *state, const struct pm_foreign *foreign, struct rt_device *dev,
+                 rt_stream stream)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    return !foreign->has_stream || foreign->on_host || foreign->stream == stream ||
+           rt_stream_order(dev, foreign->stream, stream, &diag) || pm_raise(state, &diag);
+}
+
+/* Of any dtype and shape that can be spread to the array's, unless `strict`. */
+static bool
+copy_from(struct pm_array *to, struct pm_view *from, bool on_host, rt_stream stream, bool strict)
+{
+    struct pm_state *state = to->state;
+    struct pm_view spread = *from;
+    if (strict && !copy_check(state, "copy_to_device", &to->view, &spread))
+        return false;
+    if (!strict && !pm_view_broadcast(from, &to->view, &spread)) {
+        char message[400], shape[128], other_shape[128];
+        pm_view_print_shape(&to->view, shape);
+        pm_view_print_shape(from, other_shape);
+        PyOS_snprintf(message, sizeof message,
+                      "could not broadcast input array from shape %s into shape %s", other_shape,
+                      shape);
+        return pm_fail(state, BAD_VALUE, message);
+    }
+    return on_host ? pm_upload(state, to->dev, &to->view, &spread, stream)
+                   : pm_transfer(state, to->dev, &to->view, &spread, stream);
+}
+
+/* NumPy's array of a list; NULL without an exception if it is none, or there is no NumPy. */
+static PyObject *
+copy_of_sequence(PyObject *value)
+{
+    if (!PyList_Check(value) && !PyTuple_Check(value))
+        return NULL;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (!numpy && PyErr_ExceptionMatches(PyExc_ImportError))
+        PyErr_Clear();
+    PyObject *array = numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", value) : NULL;
+    Py_XDECREF(numpy);
+    return array;
+}
+
+static bool
+copy_from_foreign(struct pm_array *to, PyObject *value, rt_stream stream, bool strict)
+{
+    struct pm_state *state = to->state;
+    struct pm_foreign foreign;
+    int found = pm_foreign_get(state, value, strict ? "copy_to_device" : "assignment", &foreign);
+    bool ok = false;
+    if (found == 0 && strict)
+        pm_fail(state, BAD_ARRAY, "copy_to_device takes an array");
+    else if (found == 0)
+        pm_fail(state, BAD_ARRAY,
+                "what is assigned to a gpu array is a number, an array or a list of numbers");
+    else if (found == 1 && pm_foreign_is_near(state, &foreign, to->dev, "the array") &&
+             pm_foreign_order(state, &foreign, to->dev, stream))
+        ok = copy_from(to, &foreign.view, foreign.on_host, stream, strict);
+    pm_foreign_release(&foreign);
+    return ok;
+}
+
+static bool
+copy_from_any(struct pm_array *to, PyObject *value, rt_stream stream, bool strict)
+{
+    struct pm_array *array = (struct pm_array *)value;
+    bool ours = Py_IS_TYPE(value, to->state->array_type);
+    if (ours && array->dev == to->dev)
+        return copy_from(to, &array->view, false, stream, strict);
+    PyObject *host = ours     ? PyObject_CallMethod(value, "copy_to_host", NULL)
+                     : strict ? NULL
+                              : copy_of_sequence(value);
+    if (!host && (ours || PyErr_Occurred()))
+        return false;
+    bool ok = copy_from_foreign(to, host ? host : value, stream, strict);
+    Py_XDECREF(host);
+    return ok;
+}
+
+bool
+pm_array_store(struct pm_array *to, PyObject *value, rt_stream stream)
+{
+    return copy_from_any(to, value, stream, false);
+}
+
 PyObject *
 pm_array_copy_to_device(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"array", "stream", NULL};
+    static char *names[] = {"array", "stream", "ary", NULL};
     struct pm_array *self = (struct pm_array *)object;
-    struct pm_state *state = self->state;
-    PyObject *from, *stream_object = Py_None;
+    PyObject *from = NULL, *stream_object = Py_None;
     rt_stream stream;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:copy_to_device", names, &from,
-                                     &stream_object) ||
-        !pm_stream_parse(state, stream_object, &stream))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO$O:copy_to_device", names, &from,
+                                     &stream_object, &from) ||
+        !pm_array_stream(self, stream_object, &stream))
         return NULL;
+    if (!from)
+        return pm_fail(self->state, BAD_ARRAY, "copy_to_device takes an array");
     if (self->view.read_only)
-        return pm_fail(state, BAD_ARRAY, "copy_to_device: this array is read-only");
-    bool ok = false;
-    if (Py_IS_TYPE(from, state->array_type) && ((struct pm_array *)from)->dev == self->dev) {
-        const struct pm_view *view = &((struct pm_array *)from)->view;
-        ok = copy_check(state, "copy_to_device", &self->view, view) &&
-             pm_transfer(state, self->dev, &self->view, view, stream);
-    } else {
-        struct pm_foreign foreign;
-        int found = pm_foreign_get(state, from, "copy_to_device", &foreign);
-        if (found == 0)
-            pm_fail(state, BAD_ARRAY, "copy_to_device takes an array");
-        else if (found == 1)
-            ok = copy_check(state, "copy_to_device", &self->view, &foreign.view) &&
-                 (foreign.on_host
-                      ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)
-                      : pm_transfer(state, self->dev, &self->view, &foreign.view, stream));
-        pm_foreign_release(&foreign);
-    }
-    if (!ok)
+        return pm_fail(self->state, BAD_ARRAY, "copy_to_device: this array is read-only");
+    if (!copy_from_any(self, from, stream, true))
         return NULL;
     Py_RETURN_NONE;
 }

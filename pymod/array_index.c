@@ -1,17 +1,36 @@
 /* array_index: a[...] and a[...] = value on the host.
  *
- * Ints, slices and one ellipsis make a view of the same memory; an index without axes left is one
- * element, fetched as a scalar. Storing a number fills the view, storing an array needs its shape
- * and dtype. Each is a copy between host and device, so this is for looking and for small
- * changes. */
+ * Ints, slices, one ellipsis and new axes make a view of the same memory; an index of ints alone
+ * that leaves no axis is one element, fetched as a scalar, which waits. Storing a number fills the
+ * view, storing an array spreads and converts it. Neither waits, unless the array comes from the
+ * host. Errors are NumPy's. */
 #include "pymod/pm.h"
 
 #include <string.h>
 
+#define INDEX_KINDS                                                                                \
+    "only integers, slices (`:`), ellipsis (`...`) and None make an index of a gpu array; for "    \
+    "masks and lists of indices write a kernel, or a.copy_to_host()[...]"
+
+struct index {
+    struct pm_array *array;
+    struct pm_view view;
+    bool one; /* an element, not a view */
+};
+
 static bool
 index_fail(struct pm_array *self, const char *reason)
 {
-    return pm_fail(self->state, BAD_VALUE, reason);
+    return pm_fail(self->state, BAD_INDEX, reason);
+}
+
+static bool
+index_out_of_bounds(struct pm_array *self, long long i, uint32_t axis)
+{
+    char text[120];
+    PyOS_snprintf(text, sizeof text, "index %lld is out of bounds for axis %d with size %lld", i,
+                  (int)axis, (long long)self->view.shape[axis]);
+    return index_fail(self, text);
 }
 
 /* One axis of the array, and what it leaves in the view. */
@@ -29,92 +48,118 @@ index_axis(struct pm_array *self, PyObject *item, uint32_t axis, struct pm_view 
         view->strides[view->rank++] = (int64_t)((uint64_t)stride * (uint64_t)step);
         return true;
     }
-    if (!PyIndex_Check(item))
-        return index_fail(self, "a gpu array is indexed with ints and slices on the host");
-    Py_ssize_t i = PyNumber_AsSsize_t(item, PyExc_IndexError);
-    if (i == -1 && PyErr_Occurred())
-        return false;
-    if (i < -extent || i >= extent) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %lld", i,
-                     (int)axis, (long long)extent);
-        return false;
+    if (!PyIndex_Check(item) || PyBool_Check(item))
+        return index_fail(self, INDEX_KINDS);
+    PyObject *whole = PyNumber_Index(item);
+    if (!whole) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            return false;
+        PyErr_Clear(); /* an array of several ints */
+        return index_fail(self, INDEX_KINDS);
     }
+    int overflow;
+    long long i = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    if (overflow)
+        i = overflow < 0 ? INT64_MIN : INT64_MAX;
+    if (i < -extent || i >= extent)
+        return index_out_of_bounds(self, i, axis);
     view->data += (uint64_t)((i < 0 ? i + extent : i) * stride);
     return true;
 }
 
-/* `one_out`: no axis is left; the view is then one of a single element. */
+/* Counts what the index has of each kind, and looks whether that fits the array. */
 static bool
-index_view(struct pm_array *self, PyObject *index, struct pm_view *view, bool *one_out)
+index_count(struct pm_array *self, PyObject *items, bool *has_ellipsis_out)
 {
-    *view = self->view;
-    view->rank = 0;
-    PyObject *items = PyTuple_Check(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
-    if (!items)
-        return false;
-    Py_ssize_t n = PyTuple_Size(items), n_ellipses = 0;
-    for (Py_ssize_t i = 0; i < n; i++)
+    Py_ssize_t n = PyTuple_Size(items), n_ellipses = 0, n_new = 0;
+    char text[120];
+    for (Py_ssize_t i = 0; i < n; i++) {
         n_ellipses += PyTuple_GetItem(items, i) == Py_Ellipsis;
-    bool ok = n_ellipses <= 1 && n - n_ellipses <= self->view.rank;
-    if (!ok)
-        PyErr_SetString(PyExc_IndexError, "more indices than the array has axes");
+        n_new += PyTuple_GetItem(items, i) == Py_None;
+    }
+    n -= n_ellipses + n_new;
+    if (n_ellipses > 1)
+        return index_fail(self, "an index can only have a single ellipsis ('...')");
+    if (n > self->view.rank) {
+        PyOS_snprintf(text, sizeof text,
+                      "too many indices for array: array is %d-dimensional, but %d were indexed",
+                      (int)self->view.rank, (int)n);
+        return index_fail(self, text);
+    }
+    /* At most: ints leave less, but then each has taken an axis. */
+    if (self->view.rank + n_new > IR_MAX_RANK) {
+        Py_ssize_t left = self->view.rank + n_new;
+        for (Py_ssize_t i = 0; i < PyTuple_Size(items); i++)
+            left -= PyIndex_Check(PyTuple_GetItem(items, i)) != 0;
+        if (left > IR_MAX_RANK)
+            return index_fail(self, "this view would have more than 8 axes");
+    }
+    *has_ellipsis_out = n_ellipses == 1;
+    return true;
+}
+
+static bool
+index_items(struct index *index, PyObject *items)
+{
+    struct pm_array *self = index->array;
+    struct pm_view *view = &index->view;
+    bool has_ellipsis = false, ok = index_count(self, items, &has_ellipsis);
     PyObject *all = ok ? PySlice_New(NULL, NULL, NULL) : NULL;
-    ok = all != NULL;
+    Py_ssize_t n = PyTuple_Size(items);
     uint32_t axis = 0;
+    ok = all != NULL;
     for (Py_ssize_t i = 0; ok && i < n; i++) {
         PyObject *item = PyTuple_GetItem(items, i);
-        uint32_t rest = (uint32_t)(n - i - 1), end = self->view.rank - rest;
+        if (item == Py_None) {
+            view->shape[view->rank] = 1;
+            view->strides[view->rank++] = 0;
+            continue;
+        }
+        uint32_t rest = 0;
+        for (Py_ssize_t k = i + 1; k < n; k++)
+            rest += PyTuple_GetItem(items, k) != Py_None;
         if (item != Py_Ellipsis)
             ok = index_axis(self, item, axis++, view);
-        while (ok && item == Py_Ellipsis && axis < end)
+        while (ok && item == Py_Ellipsis && axis < self->view.rank - rest)
             ok = index_axis(self, all, axis++, view);
     }
     while (ok && axis < self->view.rank)
         ok = index_axis(self, all, axis++, view);
     Py_XDECREF(all);
-    Py_DECREF(items);
-    if (!ok)
-        return false;
-    *one_out = view->rank == 0;
-    if (*one_out) {
-        view->rank = 1;
-        view->shape[0] = 1;
-        view->strides[0] = pm_dtype_size_B(view->dtype);
-    }
-    pm_view_finish(view);
-    return true;
+    index->one = view->rank == 0 && !has_ellipsis;
+    return ok;
 }
 
-PyObject *
-pm_array_subscript(PyObject *object, PyObject *index)
+static bool
+index_get(struct pm_array *self, PyObject *key, struct index *index)
 {
-    struct pm_array *self = (struct pm_array *)object;
-    struct pm_view view;
-    bool one;
-    if (!index_view(self, index, &view, &one))
+    *index = (struct index){.array = self, .view = self->view};
+    index->view.rank = 0;
+    PyObject *items = PyTuple_Check(key) ? Py_NewRef(key) : PyTuple_Pack(1, key);
+    bool ok = items && index_items(index, items);
+    Py_XDECREF(items);
+    if (ok)
+        pm_view_finish(&index->view);
+    return ok;
+}
+
+static PyObject *
+index_read(struct pm_array *self, PyObject *key, PyObject *stream)
+{
+    struct index index;
+    if (!index_get(self, key, &index))
         return NULL;
-    PyObject *array = (PyObject *)pm_array_new(self->state, self->dev, &view, object);
-    if (!one || !array)
+    PyObject *array = (PyObject *)pm_array_view(self, &index.view);
+    if (!index.one || !array)
         return array;
-    PyObject *host = PyObject_CallMethod(array, "copy_to_host", NULL);
-    PyObject *element = host ? PySequence_GetItem(host, 0) : NULL;
+    PyObject *host = PyObject_CallMethod(array, "copy_to_host", "OO", Py_None, stream);
+    PyObject *none = host ? PyTuple_New(0) : NULL;
+    PyObject *element = none ? PyObject_GetItem(host, none) : NULL;
+    Py_XDECREF(none);
     Py_XDECREF(host);
     Py_DECREF(array);
     return element;
-}
-
-/* A number goes to every element: a view of it whose strides are 0. */
-static bool
-index_fill(struct pm_array *self, const struct pm_view *view, PyObject *value)
-{
-    uint64_t element;
-    struct pm_view from = *view;
-    if (!pm_element_from_object(self->state, view->dtype, value, &element))
-        return false;
-    from.data = (uint64_t)(uintptr_t)&element;
-    from.layout = IR_LAYOUT_ANY;
-    memset(from.strides, 0, sizeof from.strides);
-    return pm_upload(self->state, self->dev, view, &from, 0);
 }
 
 static bool
@@ -125,27 +170,74 @@ index_is_number(struct pm_state *state, PyObject *value)
            (state->generic && PyObject_TypeCheck(value, state->generic));
 }
 
-int
-pm_array_assign(PyObject *object, PyObject *index, PyObject *value)
+static bool
+index_write(struct pm_array *self, PyObject *key, PyObject *value, PyObject *stream_object)
 {
-    struct pm_array *self = (struct pm_array *)object;
-    struct pm_view view;
+    struct index index;
+    rt_stream stream;
+    uint64_t element;
     if (!value) {
         PyErr_SetString(PyExc_TypeError, "elements of a gpu array cannot be deleted");
-        return -1;
+        return false;
     }
-    if (self->view.read_only) {
-        index_fail(self, "this gpu array is read-only");
-        return -1;
-    }
-    bool one;
-    if (!index_view(self, index, &view, &one))
-        return -1;
-    if (one || index_is_number(self->state, value))
-        return index_fill(self, &view, value) ? 0 : -1;
-    PyObject *target = (PyObject *)pm_array_new(self->state, self->dev, &view, object);
-    PyObject *none = target ? PyObject_CallMethod(target, "copy_to_device", "O", value) : NULL;
-    Py_XDECREF(target);
-    Py_XDECREF(none);
-    return none ? 0 : -1;
+    if (self->view.read_only)
+        return pm_fail(self->state, BAD_VALUE,
+                       "assignment destination is read-only; write a.copy()");
+    if (!index_get(self, key, &index) || !pm_array_stream(self, stream_object, &stream))
+        return false;
+    if (index_is_number(self->state, value))
+        return pm_element_from_object(self->state, index.view.dtype, value, &element) &&
+               pm_fill(self->state, self->dev, &index.view, &element, stream);
+    struct pm_array *target = pm_array_view(self, &index.view);
+    bool ok = target && pm_array_store(target, value, stream);
+    Py_XDECREF((PyObject *)target);
+    return ok;
+}
+
+PyObject *
+pm_array_subscript(PyObject *self, PyObject *key)
+{
+    return index_read((struct pm_array *)self, key, Py_None);
+}
+
+int
+pm_array_assign(PyObject *self, PyObject *key, PyObject *value)
+{
+    return index_write((struct pm_array *)self, key, value, Py_None) ? 0 : -1;
+}
+
+PyObject *
+pm_array_getitem(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"item", "stream", NULL};
+    PyObject *key, *stream = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:getitem", names, &key, &stream))
+        return NULL;
+    return index_read((struct pm_array *)self, key, stream);
+}
+
+PyObject *
+pm_array_setitem(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"key", "value", "stream", NULL};
+    PyObject *key, *value, *stream = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O:setitem", names, &key, &value, &stream) ||
+        !index_write((struct pm_array *)self, key, value, stream))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+PyObject *
+pm_array_fill(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"value", "stream", NULL};
+    struct pm_array *self = (struct pm_array *)object;
+    PyObject *value, *stream = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:fill", names, &value, &stream))
+        return NULL;
+    if (!index_is_number(self->state, value))
+        return pm_fail(self->state, BAD_ARRAY, "fill takes a number; write a[...] = array");
+    if (!index_write(self, Py_Ellipsis, value, stream))
+        return NULL;
+    Py_RETURN_NONE;
 }

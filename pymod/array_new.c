@@ -9,13 +9,18 @@ struct pm_array *
 pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran, rt_stream stream)
 {
     struct rt_device *dev = pm_device(state);
+    return dev ? pm_array_alloc_on(state, dev, view, fortran, stream) : NULL;
+}
+
+struct pm_array *
+pm_array_alloc_on(struct pm_state *state, struct rt_device *dev, const struct pm_view *view,
+                  bool fortran)
+{
     struct pm_view made = *view;
     struct sp_diag diag;
     sp_diag_init(&diag);
     made.data = 0;
     made.read_only = false;
-    if (!dev)
-        return NULL;
     if (!pm_view_contiguous(&made, fortran))
         return pm_fail(state, BAD_VALUE, "an array of more than 2^61 bytes");
     struct pm_array *self = pm_array_new(state, dev, &made, NULL);
@@ -165,9 +170,12 @@ pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
                 "to_device takes an array; write np.array(values, dtype=np.float32) for a list");
     } else if (found == 1) {
         self = pm_array_alloc(state, &foreign.view, foreign.view.layout == IR_LAYOUT_F, stream);
-        bool ok = self && (foreign.on_host
-                               ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)
-                               : pm_transfer(state, self->dev, &self->view, &foreign.view, stream));
+        bool ok =
+            self && pm_foreign_is_near(state, &foreign, self->dev, "the array") &&
+            (!foreign.has_stream || foreign.stream == stream ||
+             pm_wait(state, self->dev, &foreign.stream)) &&
+            (foreign.on_host ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)
+                             : pm_transfer(state, self->dev, &self->view, &foreign.view, stream));
         if (!ok)
             Py_CLEAR(self);
     }

@@ -68,7 +68,8 @@ call_warn_grid(const struct pm_launcher *self, struct rt_device *dev, struct pm_
     const struct rt_info *info = rt_device_info(dev);
     const int64_t *grid = self->config.grid, *block = self->config.block;
     long long n_blocks = grid[0] * grid[1] * grid[2];
-    if (info->kind != RT_CUDA || entry->warned_grid || n_blocks >= info->n_processors)
+    if (info->kind != RT_CUDA || self->kernel->is_internal || entry->warned_grid ||
+        n_blocks >= info->n_processors)
         return true;
     char *text = sp_warning_text(SP_W_SMALL_GRID, self->kernel->name_utf8, n_blocks,
                                  n_blocks == 1 ? "" : "s", block[0] * block[1] * block[2],
@@ -378,7 +379,7 @@ call_run(struct call *call, PyObject *const *values)
     n = call->n_args;
     if (kernel->n_declared && !pm_args_declared(kernel, call->args, n))
         return false;
-    if (kernel->state->python)
+    if (kernel->state->python && !kernel->is_internal)
         return pm_pydevice_run(call->launcher, call->dev, values,
                                call->reading->n_params + call->reading->has_varargs, call->args, n);
     for (uint32_t i = 0; i < n; i++)
@@ -401,11 +402,13 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
     struct pm_kernel *kernel = self->kernel;
     struct pm_state *state = kernel->state;
     struct rt_device *dev = state->dev ? state->dev : pm_device(state);
+    if (kernel->is_internal && Py_IS_TYPE(args[0], state->array_type))
+        dev = ((struct pm_array *)args[0])->dev;
     struct pm_reading *reading = dev ? pm_kernel_reading(kernel) : NULL;
     if (!reading)
         return NULL;
     reading->refs++; /* whatever lets go of the GIL comes later */
-    if (state->announce)
+    if (state->announce && !kernel->is_internal)
         pm_announce(state);
     uint32_t n = reading->n_params;
     Py_ssize_t n_args = (Py_ssize_t)(nargsf & ~((size_t)1 << (8 * sizeof(size_t) - 1)));

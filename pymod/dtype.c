@@ -431,9 +431,10 @@ pm_dtype_parse(struct pm_state *state, PyObject *object, ir_type *dtype_out)
 }
 
 /* The bits of a float as an element of integers, as a store in a kernel has them. */
-static int64_t
-dtype_saturate(const struct ir_scalar_row *row, double value)
+int64_t
+pm_saturate(ir_type dtype, double value)
 {
+    const struct ir_scalar_row *row = ir_scalar_row(dtype);
     bool is_unsigned = row->class == IR_CLASS_UINT;
     double high = ldexp(1, row->bits - !is_unsigned), low = is_unsigned ? 0 : -high;
     if (isnan(value))
@@ -500,7 +501,7 @@ pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, v
     }
     if (!PyIndex_Check(value)) {
         double real = PyFloat_AsDouble(value);
-        int64_t number = dtype_saturate(row, real);
+        int64_t number = pm_saturate(dtype, real);
         if (real == -1.0 && PyErr_Occurred())
             return false;
         memcpy(out, &number, row->bits / 8u);

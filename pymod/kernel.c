@@ -19,6 +19,10 @@ kernel_set_option(struct pm_kernel *kernel, const char *name, PyObject *value)
         kernel->is_device = PyObject_IsTrue(value) == 1;
         return true;
     }
+    if (!strcmp(name, "internal")) {
+        kernel->is_internal = true;
+        return true;
+    }
     bool ok, text = PyUnicode_Check(value);
     if (text) {
         Py_ssize_t len;

@@ -197,6 +197,8 @@ pm_dtype_size_B(ir_type dtype)
 {
     return ir_scalar_row(dtype)->bits / 8u;
 }
+/* An integer dtype's nearest to the number; NaN gives 0. */
+int64_t pm_saturate(ir_type dtype, double value);
 /* Writes a Python number as one element; 8 bytes of room. */
 bool pm_element_from_object(struct pm_state *state, ir_type dtype, PyObject *value, void *out);
 PyType_Spec *pm_dtype_spec(void);
@@ -222,6 +224,13 @@ bool pm_view_contiguous(struct pm_view *view, bool fortran);
 void pm_view_span(const struct pm_view *view, int64_t *first_out, int64_t *end_out);
 /* Copies elements of equal shapes on the host. */
 void pm_view_copy(const struct pm_view *to, const struct pm_view *from);
+/* The same between dtypes, as a store in a kernel converts: convert.c */
+void pm_view_convert(const struct pm_view *to, const struct pm_view *from);
+/* The view as one of this shape, axes of one element repeated; false if it cannot be. */
+bool pm_view_broadcast(const struct pm_view *from, const struct pm_view *shape,
+                       struct pm_view *out);
+/* The same pairs of elements with as few axes as possible: views of equal shapes, in any order. */
+void pm_view_merge(struct pm_view *to, struct pm_view *from);
 bool pm_view_same_shape(const struct pm_view *a, const struct pm_view *b);
 /* The same elements in the same order. */
 bool pm_view_same(const struct pm_view *a, const struct pm_view *b);
@@ -231,32 +240,43 @@ bool pm_view_overlap(const struct pm_view *a, const struct pm_view *b);
 /* "(3, 4)" */
 void pm_view_print_shape(const struct pm_view *view, char text[128]);
 
-/* ---- Arrays: array.c, array_new.c, array_copy.c, array_index.c
+/* ---- Arrays: array.c, array_new.c, array_copy.c, array_move.c, array_index.c, array_python.c
  * --------------------------------------------------- */
 
 struct pm_array {
     PyObject_HEAD struct pm_state *state;
     struct rt_device *dev;
     struct pm_view view;
-    uint64_t owned; /* address to free, or 0 */
-    PyObject *base; /* who owns the memory otherwise; may be NULL */
+    uint64_t owned;   /* address to free, or 0 */
+    PyObject *base;   /* who owns the memory otherwise; may be NULL */
+    PyObject *stream; /* of bind(): for methods that are given none; may be NULL */
     PyObject *weakrefs;
 };
 
 struct pm_array *pm_array_new(struct pm_state *state, struct rt_device *dev,
                               const struct pm_view *view, PyObject *base);
-/* Contiguous memory on the current device, for work of the stream first; `view` gives dtype, rank
- * and shape. */
+/* A view of the array's memory, which it keeps alive. */
+struct pm_array *pm_array_view(struct pm_array *array, const struct pm_view *view);
+/* The stream that a method was given; None and 0: the array's own. */
+bool pm_array_stream(struct pm_array *array, PyObject *object, rt_stream *stream_out);
+/* Contiguous memory, for work of the stream first; `view` gives dtype, rank and shape. On the
+ * current device, on this one. */
 struct pm_array *pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran,
                                 rt_stream stream);
-/* Host memory to device memory and back, in stream order, GIL dropped; any strides. */
+struct pm_array *pm_array_alloc_on(struct pm_state *state, struct rt_device *dev,
+                                   const struct pm_view *view, bool fortran, rt_stream stream);
+/* Host memory to device memory and back, in stream order, GIL dropped; any strides, equal shapes,
+ * any dtypes up, equal ones down. Both wait. */
 bool pm_upload(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
                const struct pm_view *from, rt_stream stream);
 bool pm_download(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
                  const struct pm_view *from, rt_stream stream);
-/* Device memory to device memory. */
+/* Device memory to device memory, any strides and dtypes, overlapping or not, equal shapes; and one
+ * element (8 bytes) to all of a view. In stream order, without a wait: array_move.c */
 bool pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view *to,
                  const struct pm_view *from, rt_stream stream);
+bool pm_fill(struct pm_state *state, struct rt_device *dev, const struct pm_view *view,
+             const void *element, rt_stream stream);
 PyType_Spec *pm_array_spec(void);
 PyObject *pm_empty(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_full(PyObject *module, PyObject *args, PyObject *kwargs);
@@ -264,6 +284,14 @@ PyObject *pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_as_gpu_array(PyObject *module, PyObject *object);
 PyObject *pm_array_subscript(PyObject *self, PyObject *index);
 int pm_array_assign(PyObject *self, PyObject *index, PyObject *value);
+PyObject *pm_array_getitem(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_array_setitem(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_array_fill(PyObject *self, PyObject *args, PyObject *kwargs);
+/* Stores any array in a view, spread and converted. */
+bool pm_array_store(struct pm_array *to, PyObject *value, rt_stream stream);
+PyObject *pm_strided(PyObject *module, PyObject *args);
+PyObject *pm_like(PyObject *module, PyObject *args);
+PyObject *pm_dtype_of(PyObject *module, PyObject *object);
 PyObject *pm_array_copy_to_host(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_array_copy_to_device(PyObject *self, PyObject *args, PyObject *kwargs);
 
@@ -289,6 +317,12 @@ struct pm_foreign {
 int pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
                    struct pm_foreign *foreign);
 void pm_foreign_release(struct pm_foreign *foreign);
+/* Whether a copy from there to the device is possible: memory of the host or of the same GPU. */
+bool pm_foreign_is_near(struct pm_state *state, const struct pm_foreign *foreign,
+                        const struct rt_device *dev, const char *what);
+/* Later work of the stream begins after what its owner has queued. */
+bool pm_foreign_order(struct pm_state *state, const struct pm_foreign *foreign,
+                      struct rt_device *dev, rt_stream stream);
 int pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
                       struct pm_foreign *foreign);
 /* By the C interface of the object's type: exchange.c */
@@ -371,7 +405,9 @@ struct pm_kernel {
     PyObject *signatures; /* tuple of texts; empty if none were given */
     PyObject *options;    /* dict as given */
     PyObject *name;
-    bool is_device;  /* made with device=True: not to be launched */
+    bool is_device; /* made with device=True: not to be launched */
+    /* The package's own: always compiled, run where its first argument is, not warned about. */
+    bool is_internal;
     char *name_utf8; /* for messages; own copy */
     struct cg_options cg_options;
     char *libdevice; /* text behind cg_options, own copy */

@@ -1,5 +1,5 @@
-/* view: shapes and strides. Layout detection, contiguous strides, the span of bytes, and copies
- * between host arrays of equal shape and any strides.
+/* view: shapes and strides. Layout detection, contiguous strides, the span of bytes, broadcasting,
+ * merging of axes, and copies between host arrays of equal shape and any strides.
  *
  * Dimensions of one element have no say in the layout, an empty array is contiguous whatever its
  * strides. The copy walks the outer dimensions and moves runs: the innermost dimension of both
@@ -130,4 +130,106 @@ pm_view_copy(const struct pm_view *to, const struct pm_view *from)
         memcpy(t, f, (size_t)to->size * pm_dtype_size_B(to->dtype));
     else
         view_copy_axis(to, from, 0, t, f);
+}
+
+bool
+pm_view_broadcast(const struct pm_view *from, const struct pm_view *shape, struct pm_view *out)
+{
+    struct pm_view view = *shape;
+    view.data = from->data;
+    view.dtype = from->dtype;
+    view.read_only = from->read_only;
+    for (uint32_t i = 0; i < shape->rank; i++)
+        view.strides[i] = 0;
+    for (uint32_t i = 0; i < from->rank; i++) { /* from the last axis on */
+        uint32_t axis = from->rank - 1u - i;
+        int64_t extent = from->shape[axis];
+        if (i >= shape->rank) {
+            if (extent != 1)
+                return false;
+            continue;
+        }
+        uint32_t at = shape->rank - 1u - i;
+        if (extent != shape->shape[at] && extent != 1)
+            return false;
+        view.strides[at] = extent == 1 ? 0 : from->strides[axis];
+    }
+    pm_view_finish(&view);
+    *out = view;
+    return true;
+}
+
+static void
+view_move_axis(struct pm_view *view, uint32_t to, uint32_t from)
+{
+    view->shape[to] = view->shape[from];
+    view->strides[to] = view->strides[from];
+}
+
+static void
+view_swap_axes(struct pm_view *view, uint32_t a, uint32_t b)
+{
+    int64_t shape = view->shape[a], stride = view->strides[a];
+    view_move_axis(view, a, b);
+    view->shape[b] = shape;
+    view->strides[b] = stride;
+}
+
+/* Axes of one element go, all others run forward in `to`. */
+static void
+view_straighten(struct pm_view *to, struct pm_view *from)
+{
+    uint8_t rank = 0;
+    for (uint32_t i = 0; i < to->rank; i++) {
+        int64_t last = to->shape[i] - 1;
+        if (last == 0)
+            continue;
+        view_move_axis(to, rank, i);
+        view_move_axis(from, rank, i);
+        if (to->strides[rank] < 0) {
+            to->data += (uint64_t)(last * to->strides[rank]);
+            from->data += (uint64_t)(last * from->strides[rank]);
+            to->strides[rank] = -to->strides[rank];
+            from->strides[rank] = -from->strides[rank];
+        }
+        rank++;
+    }
+    to->rank = from->rank = rank;
+}
+
+/* The axes in the order in which they lie in `to`, the closest last; then each that goes on where
+ * the one behind it ends, in both views, is put together with that. */
+void
+pm_view_merge(struct pm_view *to, struct pm_view *from)
+{
+    if (to->size)
+        view_straighten(to, from);
+    for (uint32_t i = 1; i < to->rank; i++) {
+        for (uint32_t k = i; k > 0 && to->strides[k - 1] < to->strides[k]; k--) {
+            view_swap_axes(to, k - 1, k);
+            view_swap_axes(from, k - 1, k);
+        }
+    }
+    uint8_t rank = to->rank > 0;
+    for (uint32_t i = 1; i < to->rank; i++) {
+        int64_t extent = to->shape[i];
+        if (to->strides[rank - 1] == extent * to->strides[i] &&
+            from->strides[rank - 1] == extent * from->strides[i]) {
+            to->shape[rank - 1] = from->shape[rank - 1] *= extent;
+            to->strides[rank - 1] = to->strides[i];
+            from->strides[rank - 1] = from->strides[i];
+            continue;
+        }
+        view_move_axis(to, rank, i);
+        view_move_axis(from, rank++, i);
+    }
+    if (!rank) {
+        to->shape[0] = from->shape[0] = 1;
+        to->strides[0] = pm_dtype_size_B(to->dtype);
+        from->strides[0] = pm_dtype_size_B(from->dtype);
+        rank = 1;
+    }
+    to->rank = from->rank = rank;
+    pm_view_finish(to);
+    pm_view_finish(from);
 }

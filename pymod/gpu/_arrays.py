@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     Shape = int | tuple[int, ...]
 
-LARGEST_SHOWN = 1 << 20  # elements that repr() copies from the device
-
 
 def zeros(shape: Shape, dtype: Any = None, order: str = "C") -> _gpujit.Array:
     """An array of zeros; float64 unless a dtype is given."""
@@ -67,17 +65,3 @@ def _order(array: Any) -> str:
             return "C"
         expected *= extent
     return "F"
-
-
-def text(array: Any) -> str:
-    """repr(): values as NumPy shows them, dtype and device."""
-    head = f"dtype={getattr(array.dtype, 'name', array.dtype)}, device={array.device}"
-    if array.size > LARGEST_SHOWN:
-        return f"<gpu.Array of shape {array.shape}, {head}>"
-    host = array.copy_to_host()
-    if isinstance(host, memoryview):
-        return f"gpu.Array({host.tolist()}, {head})"
-    import numpy as np
-
-    values = np.array2string(host, separator=", ", prefix="gpu.Array(")
-    return f"gpu.Array({values}, {head})"

@@ -49,7 +49,7 @@ def views():
 @pytest.mark.parametrize(
     ("name", "host"), list(views()), ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_views_of_numpy(memory, name, host):
+def test_views_of_numpy(device, name, host):
     array = gpu.to_device(host)
     assert np.array_equal(array.copy_to_host(), host)
     out = np.zeros((12, 16, 3), host.dtype)[tuple(slice(None, 2 * n, 2) for n in host.shape)]
@@ -134,11 +134,11 @@ def test_transpose_and_reshape(memory):
     assert array.reshape(-1).address == array.address
     array.T.copy_to_device(host.T + 1)
     assert np.array_equal(array.copy_to_host(), host + 1)
-    for shape in [(5, 5), (-1, -1), (7, -1), ()]:
+    for shape in [(5, 5), (-1, -1), (7, -1)]:
         with pytest.raises(gpu.ArgumentError):
             array.reshape(*shape)
-    with pytest.raises(gpu.ArgumentError, match="not C-contiguous"):
-        array.T.reshape(-1)
+    with pytest.raises(gpu.ArgumentError, match="Unable to avoid"):
+        array.T.reshape(-1, copy=False)
 
 
 INDICES = [
@@ -149,12 +149,12 @@ INDICES = [
 
 
 @pytest.mark.parametrize("index", INDICES, ids=repr)
-def test_indexing_on_the_host(memory, index):
+def test_indexing_on_the_host(device, index):
     host = values((4, 6), np.int32)
     array = gpu.to_device(host)
     got = array[index]
-    if np.ndim(host[index]) == 0:
-        assert got == host[index] and type(got) is type(host[index][()])
+    if not isinstance(host[index], np.ndarray):
+        assert got == host[index] and type(got) is type(host[index])
     else:
         assert np.array_equal(got.copy_to_host(), host[index])
     array[index] = 77
@@ -172,16 +172,17 @@ def test_bad_indices(memory):
             array[index]
         with pytest.raises(IndexError):
             array[index] = 1
-    for index in [1.5, "x", None]:
-        with pytest.raises(gpu.ArgumentError, match="ints and slices"):
+    for index in [1.5, "x", [0, 1], True, np.array([0, 1]), np.zeros(4, bool)]:
+        with pytest.raises(IndexError, match="only integers, slices") as caught:
             array[index]
-    with pytest.raises(gpu.ArgumentTypeError, match=r"float64 \(6,\)"):
+        assert caught.value.code == "BAD_INDEX"
+    with pytest.raises(ValueError, match=r"from shape \(5,\) into shape \(6,\)"):
         array[0] = np.zeros(5)
     with pytest.raises(TypeError, match="cannot be deleted"):
         del array[0]
 
 
-def test_views_that_overlap(memory):
+def test_views_that_overlap(device):
     for to, start in [(np.s_[:], np.s_[::-1]), (np.s_[1:], np.s_[:-1]), (np.s_[:-2], np.s_[2:])]:
         host = values((50,), np.int32)
         array = gpu.to_device(host)
@@ -222,7 +223,7 @@ def test_mismatches_show_both_sides(memory):
 def test_repr_shows_values(memory):
     text = repr(gpu.to_device(np.arange(3, dtype=np.float32)))
     assert text.startswith("gpu.Array([0., 1., 2.], dtype=float32, device=" + memory)
-    assert "shape (2097152,)" in repr(gpu.empty(1 << 21, np.int8))
+    assert "shape=(2097152,)" in repr(gpu.empty(1 << 21, np.int8))
 
 
 def test_numpy_takes_them(memory):

@@ -70,14 +70,22 @@ def f(x, v):
     x[i] = v * i
 x = gpu.zeros(3, gpu.float32)
 f[1, 3](x, 1.5)
-print(x.copy_to_host().tolist(), x, x.dtype)
+print(x.copy_to_host().tolist(), repr(x), x.dtype)
 print(gpu.to_device(memoryview(b"ab")).copy_to_host().tolist())
+y = gpu.empty((2, 3), gpu.int16)
+y[...] = gpu.to_device(memoryview(b"abc"))
+y.T[1:, 0] = 7
+print(y, y.astype("float32")[0].tolist(), y[1, 2], int(y[1, 2].__index__()), [r.tolist() for r in y])
+import pickle
+print(pickle.loads(pickle.dumps(y)).tolist(), repr(pickle.loads(pickle.dumps(y[:0]))))
 assert "numpy" not in sys.modules
 """
     )
     text = "[0.0, 1.5, 3.0]"
     assert output(code) == (
         f"{text} gpu.Array({text}, dtype=float32, device=cpu) float32\n[97, 98]\n"
+        "[[97, 7, 7], [97, 98, 99]] [97.0, 7.0, 7.0] 99 99 [[97, 7, 7], [97, 98, 99]]\n"
+        "[[97, 7, 7], [97, 98, 99]] gpu.Array([], shape=(0, 3), dtype=int16, device=cpu)\n"
     )
 
 
