@@ -151,7 +151,7 @@ pm_strided(PyObject *module, PyObject *args)
     return (PyObject *)pm_array_view(self, &view);
 }
 
-/* _like(array, shape, dtype): new memory on the array's device, in C order; dtype None: the same. */
+/* _like(array, shape, dtype): memory on its device, in C order; dtype None: the same. */
 PyObject *
 pm_like(PyObject *module, PyObject *args)
 {
