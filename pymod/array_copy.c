@@ -161,7 +161,8 @@ pm_download(struct pm_state *state, struct rt_device *dev, const struct pm_view 
     pm_view_span(from, &first, &end);
     if ((uint64_t)(end - first) / COPY_SPAN_TIMES <= copy_size_B(from))
         return copy_down_span(state, dev, to, from, stream);
-    struct pm_array *packed = pm_array_alloc_on(state, dev, from, to->layout == IR_LAYOUT_F, stream);
+    struct pm_array *packed =
+        pm_array_alloc_on(state, dev, from, to->layout == IR_LAYOUT_F, stream);
     bool ok = packed && pm_transfer(state, dev, &packed->view, from, stream) &&
               pm_download(state, dev, to, &packed->view, stream);
     Py_XDECREF((PyObject *)packed);

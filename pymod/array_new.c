@@ -14,7 +14,7 @@ pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran,
 
 struct pm_array *
 pm_array_alloc_on(struct pm_state *state, struct rt_device *dev, const struct pm_view *view,
-                  bool fortran)
+                  bool fortran, rt_stream stream)
 {
     struct pm_view made = *view;
     struct sp_diag diag;
