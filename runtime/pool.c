@@ -81,11 +81,14 @@ static struct pool_block *
 pool_find(struct rt_pool *pool, uint64_t size_B, struct pool_stream *own)
 {
     struct pool_block *block = own ? pool_take(own, size_B, false) : NULL;
+    if (!block && pool->source.order == POOL_IN_ORDER) {
+        pool_settle(pool); /* which may have given the default stream something */
+        block = own ? pool_take(own, size_B, false) : NULL;
+    }
     if (block)
         pool_split(pool, block, size_B, own);
     if (block || pool->source.order != POOL_IN_ORDER)
         return block;
-    pool_settle(pool);
     for (struct pool_stream *stream = pool->streams; stream; stream = stream->next) {
         if (stream == own || !pool_has(stream, size_B))
             continue;
