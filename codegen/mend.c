@@ -33,6 +33,10 @@
  * into min.f32, which orders the zeros: for -0.0 it gives -0.0, the selection 0.0. It matches equal
  * constants only, so where the two differ the comparison gets the other zero, to which it is equal.
  *
+ * Selections between -1.0 and -0.0. ptxas 13.0 makes of selp.f32 with these two (x - (a < b) gives
+ * one) an integer, 0 or -1, and converts it: the zero loses its sign. It keeps a selp.b32 of the
+ * same bits.
+ *
  * Comparisons of bfloat16. With denormals flushed the back end writes setp.lt.ftz.bf16, which does
  * not exist, so they are done in float32.
  *
@@ -161,6 +165,34 @@ mend_zero(LLVMBuilderRef builder, LLVMValueRef select)
     LLVMSetOperand(select, 0, LLVMBuildFCmp(builder, LLVMGetFCmpPredicate(compare), x, other, ""));
 }
 
+static bool
+mend_is_number(LLVMValueRef value, double number)
+{
+    LLVMBool loses;
+    if (!LLVMIsAConstantFP(value))
+        return false;
+    double found = LLVMConstRealGetDouble(value, &loses);
+    return found == number && signbit(found) == signbit(number);
+}
+
+static bool
+mend_select(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef select)
+{
+    LLVMValueRef values[2] = {LLVMGetOperand(select, 1), LLVMGetOperand(select, 2)};
+    bool first = mend_is_number(values[0], -1.0) && mend_is_number(values[1], -0.0);
+    bool second = mend_is_number(values[0], -0.0) && mend_is_number(values[1], -1.0);
+    if (LLVMTypeOf(select) != e->types[IR_T_F32] || !(first || second))
+        return false;
+    LLVMTypeRef i32 = e->types[IR_T_I32];
+    LLVMPositionBuilderBefore(builder, select);
+    for (unsigned i = 0; i < 2; i++)
+        values[i] = LLVMConstBitCast(values[i], i32);
+    LLVMValueRef bits =
+        LLVMBuildSelect(builder, LLVMGetOperand(select, 0), values[0], values[1], "");
+    LLVMReplaceAllUsesWith(select, LLVMBuildBitCast(builder, bits, e->types[IR_T_F32], ""));
+    return true;
+}
+
 static void
 mend_compare(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef compare)
 {
@@ -182,7 +214,10 @@ mend_insn(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef insn)
     switch (LLVMGetInstructionOpcode(insn)) {
     case LLVMShl:
     case LLVMLShr: mend_shift(builder, insn); break;
-    case LLVMSelect: mend_zero(builder, insn); break;
+    case LLVMSelect:
+        if (!mend_select(e, builder, insn))
+            mend_zero(builder, insn);
+        break;
     case LLVMFCmp: mend_compare(e, builder, insn); break;
     case LLVMSub:
         if (LLVMTypeOf(insn) == i16 && LLVMIsNull(LLVMGetOperand(insn, 0)))

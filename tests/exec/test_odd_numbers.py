@@ -58,6 +58,29 @@ def test_int_extremes_in_pairs():
 UNSIGNED = (0, 1, 2, 255, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 1025, 2**64 - 1)
 
 
+def test_less_a_truth():
+    """x - True and x - False are additions of -1 and of -0, for -0.0 and in products too."""
+
+    def kernel(x, o):
+        for i, a in enumerate(x):
+            for j, b in enumerate(x):
+                p = o[i, j]
+                p[0], p[1], p[2] = a - (b <= 0), -gpu.float32(a < b), a * b - (b > 0)
+                p[3] = gpu.float32(-1) if a < b else gpu.float32(-0.0)
+
+    x = np.array([0, -0.0, 1, -1, 2.5, np.inf, np.nan], np.float32)
+    n = len(x)
+    o = kit.agree(kernel, (x, np.zeros((n, n, 4), np.float32)))[1]
+    a, b = x[:, None], x[None, :]
+    with np.errstate(invalid="ignore"):
+        expected = (a - (b <= 0), -(a < b).astype("f4"), a * b - (b > 0), np.where(a < b, -1, -0.0))
+    for i, e in enumerate(expected):
+        e = np.broadcast_to(np.asarray(e, "f4"), (n, n))
+        assert np.array_equal(o[..., i], e, equal_nan=True)
+        known = ~np.isnan(e)
+        assert np.array_equal(np.signbit(o[..., i])[known], np.signbit(e)[known]), i
+
+
 def test_uint64_elements_with_floats_and_ints():
     def kernel(x, o, f, c):
         for i, a in enumerate(x):
