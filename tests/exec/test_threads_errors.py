@@ -9,7 +9,7 @@ pytestmark = pytest.mark.skipif(gpu.device().kind == "cuda", reason="a GPU does 
 
 MIXED = """
 def kernel(x):
-    if gpu.threadIdx.x < 3:
+    if gpu.blockIdx.x == 0 and gpu.threadIdx.x < 3:
         gpu.syncthreads()
     else:
         gpu.cg.this_grid().sync()
