@@ -112,11 +112,18 @@ pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out
     if (!config_size(kernel, "grid", PyTuple_GetItem(index, 0), out->grid, &out->n_grid) ||
         !config_size(kernel, "block", PyTuple_GetItem(index, 1), out->block, &out->n_block))
         return false;
-    if (n >= 3) {
-        PyObject *stream = PyTuple_GetItem(index, 2);
+    PyObject *stream = n >= 3 ? PyTuple_GetItem(index, 2) : Py_None;
+    if (stream == Py_None && kernel->state->current_stream) {
+        PyObject *current = pm_stream_current(kernel->state);
+        if (!current && PyErr_Occurred())
+            return false;
+        Py_XDECREF(current); /* the context holds it */
+        stream = current ? current : stream;
+    }
+    if (stream != Py_None) {
         if (!pm_stream_parse(kernel->state, stream, &out->stream))
             return false;
-        if (!PyLong_Check(stream) && stream != Py_None)
+        if (!PyLong_Check(stream))
             *stream_out = stream;
     }
     if (n == 4) {

@@ -202,12 +202,11 @@ pm_wait_over(struct pm_state *state, struct rt_device *dev, const struct rt_wait
     return false;
 }
 
-bool
-pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
+static bool
+device_wait(struct pm_state *state, struct rt_device *dev, struct rt_wait wait)
 {
-    uint64_t thread = pm_thread();
-    const struct rt_wait wait = {
-        .stream = stream, .thread = thread, .own_only = device_is_quiet(state, thread)};
+    wait.thread = pm_thread();
+    wait.own_only = device_is_quiet(state, wait.thread);
     struct sp_diag diag;
     sp_diag_init(&diag);
     state->n_queued = 0;
@@ -222,6 +221,18 @@ pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
         ok = false;
     }
     return pm_waited(state, dev, ok, &diag) && pm_pydevice_raise(state, wait.own_only);
+}
+
+bool
+pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream)
+{
+    return device_wait(state, dev, (struct rt_wait){.stream = stream});
+}
+
+bool
+pm_wait_event(struct pm_state *state, struct rt_event *event)
+{
+    return device_wait(state, event->dev, (struct rt_wait){.event = event});
 }
 
 bool

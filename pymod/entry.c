@@ -184,9 +184,8 @@ entry_describe(const struct pm_reading *reading, struct rt_code *code,
     for (uint32_t param = 0, i = 0; param < n_params && i < n_args; param++) {
         for (uint32_t end = ir_argtype_end(args, i); i < end; i++) {
             arguments[i].name = func->params[param].name;
-            arguments[i].kind = args[i].kind == IR_ARG_SCALAR
-                                    ? kinds[ir_scalar_row(args[i].dtype)->class]
-                                    : 0;
+            arguments[i].kind =
+                args[i].kind == IR_ARG_SCALAR ? kinds[ir_scalar_row(args[i].dtype)->class] : 0;
         }
     }
     const struct sp_src where = {.file = func->file,

@@ -75,6 +75,7 @@ module_exec(PyObject *module)
               module_add_type(module, pm_intrinsic_spec(), "Intrinsic", &state->intrinsic_type) &&
               module_add_type(module, pm_array_spec(), "Array", &state->array_type) &&
               module_add_type(module, pm_stream_spec(), "Stream", &state->stream_type) &&
+              module_add_type(module, pm_event_spec(), "Event", &state->event_type) &&
               module_add_type(module, pm_kernel_spec(), "Kernel", &state->kernel_type) &&
               module_add_type(module, pm_launcher_spec(), "Launcher", &state->launcher_type) &&
               pm_dtypes_init(state, module) && pm_intrinsics_init(state, module) &&
@@ -93,6 +94,8 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT((PyObject *)state->launcher_type);
     Py_VISIT((PyObject *)state->array_type);
     Py_VISIT((PyObject *)state->stream_type);
+    Py_VISIT((PyObject *)state->event_type);
+    Py_VISIT(state->current_stream);
     Py_VISIT((PyObject *)state->intrinsic_type);
     Py_VISIT((PyObject *)state->dtype_type);
     Py_VISIT(state->error);
@@ -118,6 +121,8 @@ module_clear(PyObject *module)
     Py_CLEAR(state->launcher_type);
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->stream_type);
+    Py_CLEAR(state->event_type);
+    Py_CLEAR(state->current_stream);
     Py_CLEAR(state->intrinsic_type);
     Py_CLEAR(state->dtype_type);
     Py_CLEAR(state->error);
@@ -153,6 +158,7 @@ module_free(void *module)
     if (!state)
         return;
     module_clear(module);
+    pm_callbacks_drop(state);
     sp_vec_finish(&state->quiet);
     while (state->n_spare_foreign)
         free(state->spare_foreign[--state->n_spare_foreign]);
@@ -186,8 +192,27 @@ static PyMethodDef module_methods[] = {
     {"select_device", pm_select_device, METH_O,
      "select_device(\"cpu\" | \"cuda\" | \"cuda:1\" | 1): where kernels run and arrays live from "
      "now on."},
-    {"stream", pm_stream_create, METH_NOARGS, "A new stream."},
+    MODULE_KEYWORDS("stream", pm_stream_create,
+                    "stream(priority=0, non_blocking=False): a new stream. Priority 0 is the\n"
+                    "lowest, -1 is higher; what the device does not have is its nearest.\n"
+                    "A non-blocking one has no implicit order with the default stream."),
     {"default_stream", pm_default_stream, METH_NOARGS, "The default stream."},
+    {"legacy_default_stream", pm_legacy_default_stream, METH_NOARGS,
+     "The default stream that other streams wait for."},
+    {"per_thread_default_stream", pm_per_thread_default_stream, METH_NOARGS,
+     "The default stream of the calling thread."},
+    {"external_stream", pm_external_stream, METH_O,
+     "external_stream(ptr): another library's stream as ours; it is not destroyed."},
+    {"current_stream", pm_current_stream, METH_NOARGS,
+     "The stream of the innermost `with stream:`, else the default stream."},
+    MODULE_KEYWORDS("event", pm_event_create,
+                    "event(timing=True, blocking=False, interprocess=False): a point in a stream,\n"
+                    "to be recorded. Hosts that wait for a blocking one sleep and do not spin."),
+    {"event_elapsed_time", pm_event_elapsed_time, METH_VARARGS,
+     "event_elapsed_time(start, end): milliseconds between two events, both done."},
+    {"_run_callbacks", pm_callbacks_run, METH_NOARGS, "What the thread for callbacks does."},
+    {"_finish_callbacks", pm_callbacks_finish, METH_NOARGS,
+     "Waits for callbacks on their way; none is taken afterwards."},
     {"default_arch", pm_default_arch, METH_NOARGS, "What ptx() is made for when nothing is said."},
     {"device_info", pm_device_info, METH_NOARGS, "What is known of the current device, as a dict."},
     {"info_text", pm_info_text, METH_NOARGS, "(runtime, libdevice, where it was sought, LLVM)"},

@@ -17,6 +17,7 @@
 #include "codegen/cg.h"
 #include "frontend/fe.h"
 #include "ir/ir.h"
+#include "pymod/pm_stream.h"
 #include "runtime/rt.h"
 
 #define PM_N_NUMPY_TYPES 24
@@ -37,8 +38,8 @@ struct pm_foreign;
 #define PM_N_SPARE_FOREIGN 8
 
 struct pm_state {
-    PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *intrinsic_type,
-        *dtype_type;
+    PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *event_type,
+        *intrinsic_type, *dtype_type;
     PyObject *error; /* gpu.Error */
     PyObject *errors[SP_N_ERROR_CLASSES];
     PyObject *warning; /* gpu.Warning */
@@ -53,7 +54,9 @@ struct pm_state {
     /* By kernels there, for the next waits: dictionaries from the thread of the host that launched,
      * of what nobody has raised yet and of what another thread has. */
     PyObject *raised, *raised_shown;
-    SP_VEC(uint64_t) quiet; /* threads of the host, by number: pm_quiet_begin */
+    SP_VEC(uint64_t) quiet;   /* threads of the host, by number: pm_quiet_begin */
+    PyObject *current_stream; /* the context variable of `with stream:`; NULL before the first */
+    struct pm_callbacks *callbacks; /* NULL before the first */
     bool announce;          /* the CPU device was chosen for want of a GPU, nobody was told yet */
     struct sp_diag pending; /* what destructors found out; raised by the next wait */
     uint64_t serial;        /* numbers compiled entries */
@@ -143,6 +146,8 @@ void pm_announce(struct pm_state *state);
 /* Waits for a stream (NULL: everything) with the GIL dropped; Ctrl-C stops what runs on the cpu.
  * Raises what kernels raised that this thread of the host has launched, or else another one. */
 bool pm_wait(struct pm_state *state, struct rt_device *dev, const rt_stream *stream);
+/* The same for what an event was recorded behind. */
+bool pm_wait_event(struct pm_state *state, struct rt_event *event);
 /* The wait alone, with the GIL dropped, for as long as it takes; what kernels print is written.
  * False: a signal's exception is on its way, or one of writing. What kernels raised is in
  * `diag`. */
@@ -352,15 +357,6 @@ int pm_foreign_set_kind(struct pm_state *state, const char *what, int kind,
                         struct pm_foreign *foreign);
 /* What holds for every protocol: rank, alignment, layout. */
 int pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign);
-
-/* ---- Streams: stream.c
- * ---------------------------------------------------------------------------- */
-
-PyType_Spec *pm_stream_spec(void);
-/* Our streams, None, 0, handles, and streams of other libraries. */
-bool pm_stream_parse(struct pm_state *state, PyObject *object, rt_stream *stream_out);
-PyObject *pm_stream_create(PyObject *module, PyObject *unused);
-PyObject *pm_default_stream(PyObject *module, PyObject *unused);
 
 /* ---- Kernel namespace: intrinsic.c
  * ---------------------------------------------------------------- */
