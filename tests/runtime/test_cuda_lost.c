@@ -121,7 +121,7 @@ test_later_calls(void **state)
     rt_stream stream;
     bool done;
     char byte = 0;
-    assert_true(rt_device_alloc(f->dev, 64, &address, &f->diag));
+    assert_true(rt_device_alloc(f->dev, 64, 0, &address, &f->diag));
     launch(f, code, 4, 0, 5);
     lose(f, CUDA_ERROR_MISALIGNED_ADDRESS);
     again(f);
@@ -130,7 +130,7 @@ test_later_calls(void **state)
     const struct rt_launch how = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
     const bool answers[] = {
         rt_device_synchronize(f->dev, &f->diag),
-        rt_device_alloc(f->dev, 64, &address, &f->diag),
+        rt_device_alloc(f->dev, 64, 0, &address, &f->diag),
         rt_device_copy_in(f->dev, address, &byte, 1, 0, &f->diag),
         rt_stream_create(f->dev, NULL, &stream, NULL, &f->diag),
         rt_device_wait(f->dev, NULL, 0, &done, &f->diag),
