@@ -143,6 +143,20 @@ SP_MUST_CHECK bool cg_compile_core(struct cg_state *state, struct ir_module *cor
                                    struct artifact **out, struct cg_times *times,
                                    struct sp_diag *diag);
 
+/* ---- What is kept on disk: origin.c, key.c, options.c
+ * ------------------------------------------- */
+
+/* Fills the artifact's origins and classes from the PY module that it was compiled from. False: one
+ * of its places or classes is not found there, so it cannot be kept. Before it is shared. */
+SP_MUST_CHECK bool cg_origins_fill(struct artifact *artifact, const struct ir_module *module);
+/* The other way round, for an artifact that was read: places and classes as they are in this module
+ * of the same content. False: they do not fit, it is an artifact of another module. */
+SP_MUST_CHECK bool cg_origins_put(struct artifact *artifact, const struct ir_module *module);
+/* "option NAME\tVALUE\n" for each keyed option. */
+void cg_options_print(const struct cg_options *options, struct sp_str *out);
+/* "build\t...\n" and what else stands for the compiler and the target in the key. */
+void cg_key_print(struct cg_state *state, const struct cg_request *request, struct sp_str *out);
+
 /* Content key of what cg_compile would make: module hash, arguments, keyed options, target, PTX
  * limit, LLVM's version, the compiler's build, libdevice (nvptx) or the processor's features
  * (host). Host objects among the arguments count by position only: the caller adds their

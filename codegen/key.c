@@ -69,6 +69,13 @@ key_visit_object(struct dl_phdr_info *object, size_t size_B, void *hash)
     return 1;
 }
 
+static void
+key_add_build(struct sp_hash *hash)
+{
+    dl_iterate_phdr(key_visit_object, hash);
+    sp_hash_add_text(hash, cg_llvm_version());
+}
+
 /* ---- The key ---- */
 
 static void
@@ -86,8 +93,7 @@ cg_key(struct cg_state *state, const struct cg_request *request)
 {
     struct sp_hash hash;
     sp_hash_init(&hash);
-    dl_iterate_phdr(key_visit_object, &hash);
-    key_add_text(&hash, cg_llvm_version());
+    key_add_build(&hash);
     sp_hash_add(&hash, request->py->hash.bytes, sizeof request->py->hash.bytes);
     sp_hash_add_u64(&hash, request->n_args);
     for (uint32_t i = 0; i < request->n_args; i++) {
@@ -121,4 +127,40 @@ cg_key(struct cg_state *state, const struct cg_request *request)
         key_add_text(&hash, state->features);
     }
     return sp_hash_end(&hash);
+}
+
+void
+cg_key_print(struct cg_state *state, const struct cg_request *request, struct sp_str *out)
+{
+    struct sp_hash hash;
+    sp_hash_init(&hash);
+    key_add_build(&hash);
+    struct sp_digest build = sp_hash_end(&hash);
+    sp_str_add(out, "build\t");
+    for (int i = 0; i < 8; i++)
+        sp_str_printf(out, "%02x", build.bytes[i]);
+    sp_str_add(out, "\ntarget\t");
+    cg_target_print(request->arch, out);
+    if (request->arch.sm) {
+        struct sp_str path;
+        sp_str_init(&path);
+        if (request->ptx_cap)
+            sp_str_printf(out, ", PTX up to %u.%u", request->ptx_cap / 10, request->ptx_cap % 10);
+        if (cg_libdevice_find(state, request->options.libdevice, &path, NULL)) {
+            sp_hash_init(&hash);
+            key_add_file(&hash, path.data);
+            struct sp_digest file = sp_hash_end(&hash);
+            sp_str_printf(out, "\nlibdevice\t%s %02x%02x%02x%02x", path.data, file.bytes[0],
+                          file.bytes[1], file.bytes[2], file.bytes[3]);
+        }
+        sp_str_finish(&path);
+    } else {
+        cg_state_ask_host(state);
+        sp_hash_init(&hash);
+        key_add_text(&hash, state->features);
+        struct sp_digest features = sp_hash_end(&hash);
+        sp_str_printf(out, ", %s %02x%02x%02x%02x", state->cpu, features.bytes[0],
+                      features.bytes[1], features.bytes[2], features.bytes[3]);
+    }
+    sp_str_add_char(out, '\n');
 }

@@ -130,3 +130,17 @@ cg_options_read_env(struct cg_options *options, struct sp_diag *diag)
     }
     return true;
 }
+
+#define OPTION_PRINT_BOOL(name) sp_str_printf(out, "option " #name "\t%d\n", (int)options->name)
+#define OPTION_PRINT_INT(name) sp_str_printf(out, "option " #name "\t%d\n", (int)options->name)
+#define OPTION_PRINT_TEXT(name)                                                                    \
+    sp_str_printf(out, "option " #name "\t%s\n", options->name ? options->name : "")
+
+void
+cg_options_print(const struct cg_options *options, struct sp_str *out)
+{
+#define CG_OPTION(name, kind, fallback, low, high, environment, keyed, meaning)                    \
+    if (keyed)                                                                                     \
+        OPTION_PRINT_##kind(name);
+#include "codegen/options.def"
+}

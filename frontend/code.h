@@ -121,7 +121,4 @@ SP_MUST_CHECK bool fe_build(struct fe_reader *reader, const struct fe_function *
 void fe_print_cfg(const struct fe_code *code, const struct fe_insns *insns,
                   const struct fe_cfg *cfg, struct sp_str *out);
 
-/* The content hash of a module of phase PY. */
-struct sp_digest fe_hash_module(const struct ir_module *module);
-
 #endif

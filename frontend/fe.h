@@ -170,6 +170,14 @@ void fe_reader_finish(struct fe_reader *reader);
 /* Reads what fe_reader_add has queued, and what that queues. */
 void fe_reader_run(struct fe_reader *reader);
 
+/* ---- Content: hash.c ---- */
+
+/* Of a module of phase PY, everything but places in the source: equal in every process. */
+struct sp_digest fe_hash_module(const struct ir_module *module);
+/* The places that an artifact's key needs beside that. `absolute`: of all instructions, with their
+ * files; else only of functions without columns, relative to their first lines. */
+struct sp_digest fe_hash_places(const struct ir_module *module, bool absolute);
+
 /* The decoded operations and blocks of a function, as text. */
 SP_MUST_CHECK bool fe_print_code(const struct fe_code *code, struct sp_str *out,
                                  struct sp_diag *diag);
@@ -203,6 +211,9 @@ SP_MUST_CHECK bool fe_py_read(struct fe_py *py, void *function, struct sp_arena 
  * pass. */
 bool fe_py_guards_check(struct fe_py *py);
 
+/* Appends a line "what\tvalue\n" for each guard, for people: "global N\t3". */
+void fe_py_print_guards(struct fe_py *py, struct sp_str *out);
+
 /* For the garbage collector: calls `visit` for every reference held; stops at the first result that
  * is not 0 and returns it. `visit` takes PyObject * and is Python's visitproc. */
 int fe_py_traverse(struct fe_py *py, int (*visit)(void *object, void *arg), void *arg);
@@ -212,6 +223,8 @@ int fe_py_traverse(struct fe_py *py, int (*visit)(void *object, void *arg), void
 struct fe_oracle;
 struct fe_oracle *fe_oracle_create(struct fe_py *py, struct ir_module *module);
 const struct ir_oracle *fe_oracle_ops(const struct fe_oracle *oracle);
+/* The module that was asked about last ends, or another one may have its address. */
+void fe_oracle_forget(struct fe_oracle *oracle);
 void fe_oracle_destroy(struct fe_oracle *oracle);
 
 /* Appends the decoded operations of a Python function as text (kernel.bytecode). */

@@ -1,9 +1,11 @@
 /* hash: the content of a module of phase PY, so that equal functions share a compilation on disk.
  *
- * Everything counts that the later steps can see but source ranges and files: constants by value in
+ * Everything counts that the later steps can see but source ranges and files (fe_hash_places): constants by value in
  * the order of their numbers (the builder interns in the order of the code, so equal content has
  * equal numbers), parameters, blocks, operations, operands, messages of errors. Objects of the host
- * count by their type's name: what is asked of them later is part of a compilation's own key. */
+ * count by their type's name: what is asked of them later is part of a compilation's own key.
+ * Classes of the program's have numbers that mean nothing in another process: what is kept says by
+ * which constant it means one. */
 #include "frontend/code.h"
 
 #include <string.h>
@@ -36,7 +38,7 @@ hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir
         sp_hash_add(hash, info->str, info->len);
         return;
     case IR_C_EXCEPTION:
-        sp_hash_add_u64(hash, info->len);
+        sp_hash_add_u64(hash, info->len != 0);
         sp_hash_add_text(hash, info->str);
         return;
     case IR_C_BIG:
@@ -45,6 +47,7 @@ hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir
     case IR_C_CLASS:
     case IR_C_PARTIAL:
     case IR_C_SLICE:
+        sp_hash_add_u64(hash, info->scalar);
         sp_hash_add_u64(hash, info->named);
         sp_hash_add_u64(hash, info->len);
         sp_hash_add(hash, info->elems, info->len * sizeof *info->elems);
@@ -95,6 +98,8 @@ hash_func(struct sp_hash *hash, const struct ir_func *func)
         }
         sp_hash_add_u64(hash, block->n_succ);
         sp_hash_add(hash, block->succ, block->n_succ * sizeof *block->succ);
+        sp_hash_add_u64(hash, block->preds.len);
+        sp_hash_add(hash, block->preds.data, block->preds.len * sizeof *block->preds.data);
     }
     sp_hash_add_u64(hash, func->errors.len);
     for (uint32_t i = 0; i < func->errors.len; i++) {
@@ -114,5 +119,53 @@ fe_hash_module(const struct ir_module *module)
     sp_hash_add_u64(&hash, module->funcs.len);
     for (uint32_t i = 0; i < module->funcs.len; i++)
         hash_func(&hash, module->funcs.data[i]);
+    return sp_hash_end(&hash);
+}
+
+/* ---- Places ---- */
+
+/* Without columns the instructions of a line look alike. */
+static bool
+hash_has_columns(const struct ir_func *func)
+{
+    bool has_lines = false;
+    for (uint32_t i = 1; i < func->srcs.len; i++) {
+        if (func->srcs.data[i].line && func->srcs.data[i].col >= 0)
+            return true;
+        has_lines |= func->srcs.data[i].line != 0;
+    }
+    return !has_lines;
+}
+
+static void
+hash_places(struct sp_hash *hash, const struct ir_func *func, int32_t base)
+{
+    for (ir_ref ref = 1; ref < func->insns.len; ref++) {
+        struct sp_src src = ir_insn_src(func, ref);
+        const int32_t range[] = {src.line ? src.line - base : INT32_MIN,
+                                 src.end_line ? src.end_line - base : INT32_MIN, src.col,
+                                 src.end_col};
+        sp_hash_add(hash, range, sizeof range);
+        if (!base)
+            sp_hash_add_text(hash, src.file ? src.file : "");
+    }
+}
+
+struct sp_digest
+fe_hash_places(const struct ir_module *module, bool absolute)
+{
+    struct sp_hash hash;
+    sp_hash_init(&hash);
+    for (uint32_t i = 0; i < module->funcs.len; i++) {
+        const struct ir_func *func = module->funcs.data[i];
+        sp_hash_add_u64(&hash, i);
+        if (absolute) {
+            sp_hash_add_text(&hash, func->file ? func->file : "");
+            sp_hash_add_u64(&hash, (uint64_t)func->line);
+            hash_places(&hash, func, 0);
+        } else if (!hash_has_columns(func)) {
+            hash_places(&hash, func, func->line ? func->line : 1);
+        }
+    }
     return sp_hash_end(&hash);
 }

@@ -249,11 +249,15 @@ py_cell(struct fe_reader *reader, const struct fe_function *function, uint32_t i
                          : NULL;
     PyObject *value = cell ? PyObject_GetAttr(cell, interp->s_cell_contents) : NULL;
     PyErr_Clear();
+    const char *name = cell_name(&function->code, index);
+    PyObject *text = PyUnicode_InternFromString(name);
+    PyErr_Clear();
     if (cell)
-        py_guard_add(reader, PY_GUARD_CELL, cell, NULL, value);
+        py_guard_add(reader, PY_GUARD_CELL, cell, text, value);
+    Py_XDECREF(text);
     Py_DECREF(closure);
     if (!value)
-        return sp_diag_set(diag, SP_E_UNDEFINED_VARIABLE, NULL, cell_name(&function->code, index));
+        return sp_diag_set(diag, SP_E_UNDEFINED_VARIABLE, NULL, name);
     bool ok = found_object(reader, value, found_out);
     Py_DECREF(value);
     return ok;
@@ -420,11 +424,18 @@ fe_oracle_ops(const struct fe_oracle *oracle)
 }
 
 void
+fe_oracle_forget(struct fe_oracle *oracle)
+{
+    if (oracle->has_reader)
+        fe_reader_finish(&oracle->reader);
+    oracle->has_reader = false;
+}
+
+void
 fe_oracle_destroy(struct fe_oracle *oracle)
 {
     if (!oracle)
         return;
-    if (oracle->has_reader)
-        fe_reader_finish(&oracle->reader);
+    fe_oracle_forget(oracle);
     free(oracle);
 }

@@ -22,7 +22,8 @@ py_guard_add(struct fe_reader *reader, enum py_guard_kind kind, PyObject *contai
         return;
     sp_vec_push(NULL, &py->guards,
                 (struct py_guard){kind, Py_NewRef(container), Py_XNewRef(name), Py_XNewRef(value)});
-    const char *text = py_text(reader->arena, name);
+    /* A cell's name is for people. */
+    const char *text = kind == PY_GUARD_CELL ? NULL : py_text(reader->arena, name);
     struct ir_guard guard = {.kind = kind, .container = container, .value = value};
     guard.name = text ? ir_const_str(reader->module, text, strlen(text)) : 0;
     sp_vec_push(reader->arena, &reader->module->guards, guard);

@@ -198,41 +198,6 @@ entry_describe(const struct pm_reading *reading, struct rt_code *code,
     free(arguments);
 }
 
-/* COMPILE and load, the GIL dropped. */
-static struct pm_entry *
-entry_make(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_device *dev,
-           const struct ir_argtype *args, uint32_t n_args)
-{
-    struct pm_state *state = kernel->state;
-    struct sp_diag diag;
-    sp_diag_init(&diag);
-    struct cg_request request = {
-        .py = reading->module,
-        .args = args,
-        .n_args = n_args,
-        .options = kernel->cg_options,
-        .dump = pm_dump(),
-    };
-    if (!pm_device_arch(state, dev, &request.arch, &request.ptx_cap))
-        return NULL;
-    struct fe_oracle *oracle = fe_oracle_create(reading->py, reading->module);
-    request.oracle = fe_oracle_ops(oracle);
-    struct artifact *artifact = NULL;
-    struct rt_code *code = NULL;
-    bool ok;
-    Py_BEGIN_ALLOW_THREADS
-    ok = cg_compile(state->cg, &request, &artifact, NULL, &diag);
-    ok = ok && rt_device_load(dev, artifact, &kernel->jit_options, &code, &diag);
-    Py_END_ALLOW_THREADS
-    fe_oracle_destroy(oracle);
-    if (ok)
-        entry_describe(reading, code, args, n_args);
-    if (ok)
-        return entry_create(kernel, artifact, code, args, n_args);
-    sp_artifact_destroy(artifact);
-    return pm_raise(state, &diag);
-}
-
 /* Another thread compiles it: Ctrl-C ends the waiting. */
 static enum rt_claim
 entry_wait(struct pm_reading *reading, const struct rt_key *key, void **value_out)
@@ -270,10 +235,18 @@ pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_dev
     if (claim == RT_WAIT)
         claim = entry_wait(reading, &key, &value);
     if (claim == RT_MINE) {
-        value = entry_make(kernel, reading, dev, args, n_args);
+        struct artifact *artifact;
+        struct rt_code *code;
+        value = NULL;
+        if (pm_compile(kernel, reading, dev, args, n_args, &artifact, &code)) {
+            entry_describe(reading, code, args, n_args);
+            value = entry_create(kernel, artifact, code, args, n_args);
+        }
         rt_cache_publish(reading->cache, &key, value);
         if (value)
             reading->last = value;
+        if (value && !pm_disk_warn(kernel->state))
+            return NULL;
     } else if (claim == RT_WAIT) {
         value = NULL; /* interrupted */
     }

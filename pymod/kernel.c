@@ -23,6 +23,10 @@ kernel_set_option(struct pm_kernel *kernel, const char *name, PyObject *value)
         kernel->is_internal = true;
         return true;
     }
+    if (!strcmp(name, "cache")) {
+        kernel->forgets = PyObject_IsTrue(value) == 0;
+        return true;
+    }
     bool ok, text = PyUnicode_Check(value);
     if (text) {
         Py_ssize_t len;
@@ -159,6 +163,11 @@ kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->options = Py_NewRef(options);
     sp_arena_init(&self->arena);
     PyObject_GC_Track(self);
+    /* The reader's own preparations are not the first launch's; a failure is reported there. */
+    struct sp_diag ignored;
+    sp_diag_init(&ignored);
+    if (!self->state->interp && !fe_interp_create(&self->state->interp, &ignored))
+        sp_diag_finish(&ignored);
     if (kernel_set_name(self) && kernel_set_options(self, options) && kernel_set_signatures(self))
         return (PyObject *)self;
     Py_DECREF((PyObject *)self);
@@ -210,6 +219,7 @@ kernel_dealloc(PyObject *object)
     Py_CLEAR(self->options);
     Py_CLEAR(self->name);
     free(self->name_utf8);
+    pm_events_finish(self);
     free(self->declared);
     sp_arena_finish(&self->arena);
     PyObject_GC_Del(object);
@@ -339,6 +349,17 @@ kernel_repr(PyObject *object)
     return PyUnicode_FromFormat("<gpu kernel %s>", self->name_utf8);
 }
 
+/* In Python: nobody waits for it. */
+static PyObject *
+kernel_explain(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *module = PyImport_ImportModule("gpu._explain");
+    PyObject *text = module ? PyObject_CallMethod(module, "explain", "O", self) : NULL;
+    Py_XDECREF(module);
+    return text;
+}
+
 static PyGetSetDef kernel_getset[] = {
     {"py_func", kernel_get_function, NULL, "The Python function.", NULL},
     {"__wrapped__", kernel_get_function, NULL, NULL, NULL},
@@ -368,6 +389,9 @@ static PyMethodDef kernel_methods[] = {
     KERNEL_TEXT(
         "compile_times", pm_kernel_compile_times,
         "compile_times(signature=None, arch=None): milliseconds by stage of one compilation."),
+    {"explain", kernel_explain, METH_NOARGS,
+     "explain(): where each compiled signature came from, and why it was compiled again."},
+    {"_events", pm_kernel_events, METH_NOARGS, "What explain() tells, as a list of tuples."},
     {"bytecode", pm_kernel_bytecode, METH_NOARGS, "The decoded bytecode."},
     {"__reduce_ex__", pm_pickle_kernel, METH_O, "By name, or by value: as functions."},
     {"__copy__", pm_pickle_self, METH_NOARGS, NULL},

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/disk.h"
+
 #ifndef GPUJIT_VERSION
 #error "define GPUJIT_VERSION"
 #endif
@@ -166,6 +168,7 @@ module_free(void *module)
         PyThread_free_lock(state->print.lock);
     fe_interp_destroy(state->interp);
     rt_runtime_destroy(state->rt);
+    rt_disk_destroy(state->disk);
     cg_destroy(state->cg);
     sp_diag_finish(&state->pending);
 }
@@ -188,6 +191,10 @@ static PyMethodDef module_methods[] = {
     {"as_gpu_array", pm_as_gpu_array, METH_O, "The memory of another library's array as ours."},
     {"synchronize", pm_synchronize, METH_NOARGS,
      "Waits until everything that was launched is done; raises what kernels raised."},
+    {"_cache_path", pm_cache_path, METH_NOARGS, "(folder of the disk cache or \"\", its cap)"},
+    {"_cache_entries", pm_cache_entries, METH_NOARGS, "What is on disk, as a list of tuples."},
+    {"_cache_remove", pm_cache_remove, METH_O, "Removes the entry with this key."},
+    {"_cache_prune", pm_cache_prune, METH_O, "Leaves so many bytes on disk at most."},
     {"is_available", pm_is_available, METH_NOARGS, "Whether there is a GPU with a working driver."},
     {"select_device", pm_select_device, METH_O,
      "select_device(\"cpu\" | \"cuda\" | \"cuda:1\" | 1): where kernels run and arrays live from "

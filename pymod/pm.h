@@ -49,6 +49,7 @@ struct pm_state {
     struct rt_runtime *rt;
     struct cg_state *cg;
     struct fe_interp *interp; /* made at the first READ */
+    struct rt_disk *disk;     /* made at the first compilation */
     struct rt_device *dev;    /* the chosen one; NULL until it is needed */
     bool python;              /* kernels run on the python device, arrays are dev's */
     /* By kernels there, for the next waits: dictionaries from the thread of the host that launched,
@@ -395,6 +396,16 @@ struct pm_entry {
     struct ir_argtype *args; /* `host` are strong references */
 };
 
+/* Something was compiled, or found on disk. */
+struct pm_event {
+    const char *origin;      /* "compiled", "compiled, not kept", "disk" */
+    char *signature, *parts; /* own copies; parts: lines "what\tvalue" */
+    char device[24];
+    uint64_t ns;
+    double time_s;
+    struct sp_digest key;
+};
+
 struct pm_kernel {
     PyObject_HEAD struct pm_state *state;
     PyObject *function;   /* the Python function */
@@ -414,6 +425,8 @@ struct pm_kernel {
         uint32_t n;
     } *declared;
     uint32_t n_declared;
+    bool forgets;                               /* cache=False: nothing of it is on disk */
+    SP_VEC(struct pm_event) events;             /* the last ones */
     struct pm_reading *readings[PM_N_READINGS]; /* [0] is the current one */
     struct pm_launcher
         *parked[PM_N_LAUNCHERS]; /* dead launchers whose memory waits to be used again */
@@ -433,6 +446,20 @@ int pm_reading_traverse(struct pm_reading *reading, visitproc visit, void *arg);
 struct pm_entry *pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading,
                               struct rt_device *dev, const struct ir_argtype *args,
                               uint32_t n_args);
+/* Compiles and loads, or finds it on disk (GIL dropped): compile.c. Both are the caller's. */
+bool pm_compile(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_device *dev,
+                const struct ir_argtype *args, uint32_t n_args, struct artifact **artifact_out,
+                struct rt_code **code_out);
+void pm_events_finish(struct pm_kernel *kernel);
+PyObject *pm_kernel_events(PyObject *self, PyObject *unused);
+/* The disk cache: kept.c. The second shows once why it does not work; false: an exception. */
+struct rt_disk *pm_disk(struct pm_state *state);
+bool pm_disk_warn(struct pm_state *state);
+/* What the command line asks of it: store.c. */
+PyObject *pm_cache_path(PyObject *module, PyObject *unused);
+PyObject *pm_cache_entries(PyObject *module, PyObject *unused);
+PyObject *pm_cache_remove(PyObject *module, PyObject *key);
+PyObject *pm_cache_prune(PyObject *module, PyObject *bytes);
 /* Stage texts: texts.c */
 PyObject *pm_kernel_ptx(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_kernel_compile_times(PyObject *self, PyObject *args, PyObject *kwargs);

@@ -243,6 +243,11 @@ rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out, struct sp_diag *d
     rt_cpu_queue_init(&dev->queue, n_workers);
     rt_cpu_memory_init(dev);
     pthread_mutex_init(&dev->linker_lock, NULL);
+    /* Most of a first launch otherwise; if it fails, loading tries again and has the words. */
+    struct sp_str ignored;
+    sp_str_init(&ignored);
+    dev->linker = rt_cpu_linker_create(&ignored);
+    sp_str_finish(&ignored);
     *dev_out = &dev->base;
     return true;
 }

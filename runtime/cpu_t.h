@@ -128,7 +128,7 @@ struct cpu_device {
     struct cpu_queue queue;
     _Atomic(uintptr_t) n_streams; /* handles given out */
     pthread_mutex_t linker_lock;
-    struct cpu_linker *linker; /* NULL until the first load */
+    struct cpu_linker *linker; /* NULL: it could not be made so far */
 };
 
 /* cpu_queue.c */

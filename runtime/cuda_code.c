@@ -1,5 +1,5 @@
-/* cuda_code: PTX in, launches out. Loading gives the text to the driver's compiler with the
- * options that were set and both logs; what it says on failure is in the diagnostic. A launch is
+/* cuda_code: PTX or a cubin in, launches out. Loading gives a text to the driver's compiler with
+ * the options that were set and both logs; what it says on failure is in the diagnostic. A launch is
  * one cuLaunchKernel with the packed parameter area as its `extra` buffer: the artifact's layout
  * is the PTX layout, so nothing is copied or looked up here (an array of pointers, the other
  * way, would have to be filled per launch and makes the driver gather what is already packed).
@@ -30,7 +30,7 @@ code_compile(struct cuda_device *dev, const struct artifact *artifact,
     int keys[RT_JIT_MAX_OPTIONS + 4];
     uintptr_t set[RT_JIT_MAX_OPTIONS];
     void *values[RT_JIT_MAX_OPTIONS + 4];
-    unsigned n = rt_jit_list(options, keys, set);
+    unsigned n = artifact->kind == SP_CODE_PTX ? rt_jit_list(options, keys, set) : 0;
     for (unsigned i = 0; i < n; i++)
         values[i] = (void *)set[i];
     info[0] = error[0] = '\0';
@@ -117,7 +117,7 @@ rt_cuda_load(struct rt_device *base, struct artifact *artifact,
              const struct rt_jit_options *options, struct rt_code **code_out, struct sp_diag *diag)
 {
     struct cuda_device *dev = (struct cuda_device *)base;
-    if (artifact->kind != SP_CODE_PTX)
+    if (artifact->kind == SP_CODE_OBJECT)
         return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL,
                            "code compiled for the CPU device was given to a GPU");
     enum cuda_entered entered = cuda_enter(dev, diag);

@@ -268,6 +268,7 @@ static const struct rt_device_ops cuda_ops = {
     .event = &rt_cuda_event_ops,
     .wait = device_wait,
     .cancel = device_cancel,
+    .assemble = rt_cuda_assemble,
     .load = rt_cuda_load,
     .unload = rt_cuda_unload,
     .prepare = rt_cuda_prepare,

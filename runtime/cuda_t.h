@@ -14,9 +14,11 @@ typedef int CUdevice_attribute;
 typedef int CUfunction_attribute;
 typedef int CUpointer_attribute;
 typedef int CUjit_option;
+typedef int CUjitInputType;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
+typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
@@ -299,6 +301,9 @@ bool rt_cuda_load(struct rt_device *dev, struct artifact *artifact,
                   const struct rt_jit_options *options, struct rt_code **code_out,
                   struct sp_diag *diag);
 void rt_cuda_unload(struct rt_code *code);
+/* cuda_link.c */
+bool rt_cuda_assemble(struct rt_device *dev, const struct artifact *artifact,
+                      const struct rt_jit_options *options, struct artifact **out);
 void rt_cuda_code_drop(struct cuda_code *code);
 bool rt_cuda_prepare(struct rt_device *dev, struct rt_code *code, const struct rt_launch *launch,
                      struct sp_diag *diag);

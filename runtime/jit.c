@@ -38,6 +38,15 @@ rt_jit_options_set(struct rt_jit_options *options, const char *name, long long v
     return true;
 }
 
+void
+rt_jit_options_print(const struct rt_jit_options *options, struct sp_str *out)
+{
+#define RT_JIT_OPTION(name, driver, plain, lowest, highest, meaning)                               \
+    if (options->name != (plain))                                                                  \
+        sp_str_printf(out, "jit " #name "\t%d\n", options->name);
+#include "runtime/jit.def"
+}
+
 uint32_t
 rt_jit_list(const struct rt_jit_options *options, int *keys_out, uintptr_t *values_out)
 {

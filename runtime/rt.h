@@ -86,6 +86,8 @@ struct rt_jit_options {
 };
 
 void rt_jit_options_init(struct rt_jit_options *options);
+/* "jit NAME\tVALUE\n" for each that is not the driver's default. */
+void rt_jit_options_print(const struct rt_jit_options *options, struct sp_str *out);
 /* By keyword, range checked: SP_E_BAD_OPTION. */
 SP_MUST_CHECK bool rt_jit_options_set(struct rt_jit_options *options, const char *name,
                                       long long value, struct sp_diag *diag);
@@ -182,6 +184,8 @@ struct rt_device_ops {
                  struct sp_diag *diag);
     void (*cancel)(struct rt_device *dev);
 
+    bool (*assemble)(struct rt_device *dev, const struct artifact *artifact,
+                     const struct rt_jit_options *options, struct artifact **out);
     bool (*load)(struct rt_device *dev, struct artifact *artifact,
                  const struct rt_jit_options *options, struct rt_code **code_out,
                  struct sp_diag *diag);
@@ -342,8 +346,18 @@ rt_device_cancel(struct rt_device *dev)
     dev->ops->cancel(dev);
 }
 
-/* Loads an artifact of the device's kind: PTX on cuda, an object on the cpu (some milliseconds;
- * blocks). Takes its own share of the artifact (sp_artifact_share). `options` may be NULL. */
+/* What loads at once, of an artifact that the device would have to compile: a cubin of PTX (some
+ * milliseconds; blocks). False, and nothing is said: there is no such thing, so load what there is.
+ * The new artifact is the caller's share; `options` may be NULL. */
+SP_MUST_CHECK static inline bool
+rt_device_assemble(struct rt_device *dev, const struct artifact *artifact,
+                   const struct rt_jit_options *options, struct artifact **out)
+{
+    return dev->ops->assemble && dev->ops->assemble(dev, artifact, options, out);
+}
+
+/* Loads an artifact of the device's kind: PTX or a cubin on cuda, an object on the cpu (some
+ * milliseconds; blocks). Takes its own share of the artifact (sp_artifact_share). `options` may be NULL. */
 SP_MUST_CHECK static inline bool
 rt_device_load(struct rt_device *dev, struct artifact *artifact,
                const struct rt_jit_options *options, struct rt_code **code_out,

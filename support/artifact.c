@@ -46,6 +46,8 @@ sp_artifact_destroy(struct artifact *artifact)
     }
     free(artifact->waits);
     sp_warnings_finish(&artifact->warnings);
+    free(artifact->origins);
+    free(artifact->classes);
     free(artifact->ir);
     free(artifact->llvm);
     free(artifact);

@@ -14,6 +14,8 @@
 enum sp_code_kind {
     SP_CODE_PTX,    /* text, terminated */
     SP_CODE_OBJECT, /* relocatable object of the host */
+    SP_CODE_CUBIN,  /* what the driver's linker made of PTX */
+    SP_N_CODE_KINDS
 };
 
 /* One slot of the parameter area. An array argument takes several slots in this order: data, then
@@ -162,6 +164,19 @@ struct sp_waiting {
 };
 #define SP_FRAME_ALIGN 64
 
+/* A place in the PY module that an artifact was made of: it stays the same when lines move. */
+struct sp_origin {
+    uint32_t func; /* SP_NOWHERE: the place is not known */
+    uint32_t insn; /* 0: the function's first line */
+};
+#define SP_NOWHERE UINT32_MAX
+
+/* A class of the program's in the recipes: its number in this process, and the constant of the
+ * module that has it. */
+struct sp_class_use {
+    uint32_t number, constant;
+};
+
 struct artifact {
     enum sp_code_kind kind;
     void *code; /* own copy; PTX is terminated, `size_B` counts no terminator */
@@ -185,6 +200,13 @@ struct artifact {
 
     struct sp_warnings warnings; /* of its compilation, for whoever launches it first */
 
+    /* What belongs to the program as it was read, for an artifact that is kept: of the sites, the
+     * waits and the warnings, in this order, where they come from; NULL: not known. */
+    struct sp_origin *origins;
+    uint32_t n_origins;
+    struct sp_class_use *classes;
+    uint32_t n_classes;
+
     uint32_t shared_B;    /* shared memory of the kernel's own arrays */
     uint32_t added_B;     /* of these, what the launch must ask for as if it were its own */
     uint32_t max_threads; /* of a block by launch bounds; 0: the device's own limit */
@@ -204,6 +226,11 @@ struct artifact *sp_artifact_create(void);
 struct artifact *sp_artifact_share(struct artifact *artifact);
 /* Gives up one share; the last frees the artifact and everything it owns. NULL is allowed. */
 void sp_artifact_destroy(struct artifact *artifact);
+
+/* The artifact as bytes, without its places and the texts of stages. It has origins. */
+void sp_artifact_write(const struct artifact *artifact, struct sp_str *out);
+/* An artifact whose places are still empty. False, and nothing else, if these bytes are none. */
+SP_MUST_CHECK bool sp_artifact_read(const void *bytes, size_t size_B, struct artifact **out);
 
 /* The exception that a filled-in fault stands for: message with index, shape, place, block and
  * thread. In a diagnostic that is set already, a note that names the kernel and the place. */

@@ -72,7 +72,7 @@ def jit(
     max_registers  registers that a thread may use
     launch_bounds  threads per block, or (threads per block, blocks per multiprocessor)
     opt_level      0 to 3, of LLVM and of the driver
-    cache          kept for later calls; kernels are compiled once per signature either way
+    cache          kept on disk for other processes; compiled once per signature either way
     """
     if isinstance(function, (str, list, tuple, _gpujit.DType)):
         if signature is not None:
@@ -96,6 +96,8 @@ def jit(
         options |= {"approx_div": 1, "jit_prec_div": 0}
     if not prec_sqrt or fastmath:
         options |= {"approx_sqrt": 1, "jit_prec_sqrt": 0}
+    if not cache:
+        options["cache"] = 0
     if max_registers is not None:
         options["max_registers"] = _int("max_registers", max_registers)
     if opt_level is not None:

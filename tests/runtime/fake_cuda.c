@@ -183,8 +183,13 @@ cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n_options,
         if (options[i] == CU_JIT_ERROR_LOG_BUFFER && fake.error_log)
             strcpy(values[i], fake.error_log);
     }
+    bool is_cubin = !memcmp(image, FAKE_CUBIN, 4);
     if (fake.load_result != CUDA_SUCCESS)
         return fake.load_result;
+    if (is_cubin && fake.cubin_result != CUDA_SUCCESS)
+        return fake.cubin_result;
+    fake.n_cubin_loads += is_cubin;
+    fake.n_ptx_loads += !is_cubin;
     fake.n_modules++;
     *module = (CUmodule)(uintptr_t)0x3000;
     return CUDA_SUCCESS;

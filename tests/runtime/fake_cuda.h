@@ -7,6 +7,7 @@
 struct fake_cuda {
     /* orders; CUDA_SUCCESS: nothing special */
     CUresult init_result, load_result, launch_result, wait_result, alloc_result;
+    CUresult link_result, cubin_result; /* of loading a cubin */
     const char *error_log;
     int n_queries_busy; /* cuStreamQuery says "not ready" so many times */
     int n_events_busy;  /* cuEventQuery too */
@@ -27,6 +28,8 @@ struct fake_cuda {
     CUstream recorded_on;
     CUstream ordered[2]; /* the last two: the second waits for the first */
     bool relaxed;        /* the thread's captures allow everything */
+    int n_links, n_linked; /* open; completed */
+    int n_ptx_loads, n_cubin_loads;
     int n_push, n_pop, n_set;
     CUcontext current;
     unsigned grid[3], block[3], shared_B;
@@ -54,6 +57,9 @@ typedef struct fake_cuda *(*fake_cuda_fn)(void);
 
 #define FAKE_CONTEXT(device) ((CUcontext)(uintptr_t)(0x1000 + (device)))
 #define FAKE_FOREIGN ((CUcontext)(uintptr_t)0x9999)
+#define FAKE_CUBIN                                                                                 \
+    "\x7f"                                                                                         \
+    "ELF fake\n"
 #define FAKE_N_DEVICES 2
 #define FAKE_MANAGED_AT 0x7000
 #define FAKE_DEVICE_AT 0x8000

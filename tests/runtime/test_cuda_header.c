@@ -37,6 +37,7 @@ _Static_assert(sizeof(CUdevice_attribute) == sizeof(int), "CUdevice_attribute");
 _Static_assert(sizeof(CUfunction_attribute) == sizeof(int), "CUfunction_attribute");
 _Static_assert(sizeof(CUpointer_attribute) == sizeof(int), "CUpointer_attribute");
 _Static_assert(sizeof(CUjit_option) == sizeof(int), "CUjit_option");
+_Static_assert(sizeof(CUjitInputType) == sizeof(int), "CUjitInputType");
 _Static_assert(sizeof(CUdeviceptr) == sizeof(unsigned long long), "CUdeviceptr");
 _Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int), "CUstreamCaptureMode");
 _Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int), "CUstreamCaptureStatus");
