@@ -1,5 +1,5 @@
-/* compile: an artifact and its loaded code for one list of argument types: from disk if it is there,
- * else from the compiler, and then kept.
+/* compile: an artifact and its loaded code for one list of argument types: from disk if it is
+ * there, else from the compiler, and then kept.
  *
  * In: a kernel's reading, a device, argument types. Out: both, and an event that says where they
  * came from, for kernel.explain(). Looking on disk, compiling, linking and loading drop the GIL.

@@ -1,6 +1,6 @@
 /* cuda_code: PTX or a cubin in, launches out. Loading gives a text to the driver's compiler with
- * the options that were set and both logs; what it says on failure is in the diagnostic. A launch is
- * one cuLaunchKernel with the packed parameter area as its `extra` buffer: the artifact's layout
+ * the options that were set and both logs; what it says on failure is in the diagnostic. A launch
+ * is one cuLaunchKernel with the packed parameter area as its `extra` buffer: the artifact's layout
  * is the PTX layout, so nothing is copied or looked up here (an array of pointers, the other
  * way, would have to be filled per launch and makes the driver gather what is already packed).
  * Checks are in rt_cuda_prepare, once per launcher.

@@ -33,7 +33,7 @@ ALLOWED = {
         IR_PUBLIC,
         r"frontend/fe\.h",
         r"codegen/(cg\.h|\w+\.def)",
-        r"runtime/(rt\.h|\w+\.def)",
+        r"runtime/(rt\.h|disk\.h|\w+\.def)",
         r"Python\.h",
         r"structmember\.h",
     ],
