@@ -2,10 +2,10 @@
  *
  * Everything counts that the later steps can see but source ranges and files (fe_hash_places):
  * constants by value in the order of their numbers (the builder interns in the order of the code,
- * so equal content has equal numbers), parameters, blocks, operations, operands, messages of errors. Objects of the host
- * count by their type's name: what is asked of them later is part of a compilation's own key.
- * Classes of the program's have numbers that mean nothing in another process: what is kept says by
- * which constant it means one. */
+ * so equal content has equal numbers), parameters, blocks, operations, operands, messages of
+ * errors. Objects of the host count by their type's name: what is asked of them later is part of
+ * a compilation's own key. Classes of the program's have numbers that mean nothing in another
+ * process: what is kept says by which constant it means one. */
 #include "frontend/code.h"
 
 #include <string.h>
