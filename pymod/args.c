@@ -317,6 +317,8 @@ pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt
         arg_set_view(arg, &array->view);
         if (array->dev == dev)
             return true;
+        if (!pm_device_check(kernel->state, array->dev))
+            return false;
         char where[24];
         pm_device_print(array->dev, where);
         return arg_check_device(kernel, reading, index, dev, where);

@@ -174,6 +174,8 @@ array_get_cuda_interface(PyObject *object, void *closure)
         PyErr_SetString(PyExc_AttributeError, "this gpu array is in the memory of the CPU device");
         return NULL;
     }
+    if (!pm_device_check(self->state, self->dev))
+        return NULL;
     PyObject *dict = array_interface(self, 3);
     PyObject *stream = PyLong_FromLong(1); /* the default stream orders what we launched there */
     if (dict && (!stream || PyDict_SetItemString(dict, "stream", stream) < 0))

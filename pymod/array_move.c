@@ -85,7 +85,7 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
             pm_raise(state, &diag);
         return ok;
     }
-    if (cpu && (same || state->python || a.size <= MOVE_CONVERT_HERE) && move_is_idle(dev)) {
+    if (cpu && (same || pm_on_python(state) || a.size <= MOVE_CONVERT_HERE) && move_is_idle(dev)) {
         Py_BEGIN_ALLOW_THREADS
         pm_view_convert(&a, &b);
         Py_END_ALLOW_THREADS

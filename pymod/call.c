@@ -25,6 +25,7 @@ struct call {
     struct rt_device *dev;
     uint32_t n_args; /* with the elements of tuples */
     uint32_t room;
+    bool python;
     bool foreign; /* some array is not ours */
     bool read_only;
     struct pm_arg *args;
@@ -379,7 +380,7 @@ call_run(struct call *call, PyObject *const *values)
     n = call->n_args;
     if (kernel->n_declared && !pm_args_declared(kernel, call->args, n))
         return false;
-    if (kernel->state->python && !kernel->is_internal)
+    if (call->python)
         return pm_pydevice_run(call->launcher, call->dev, values,
                                call->reading->n_params + call->reading->has_varargs, call->args, n);
     for (uint32_t i = 0; i < n; i++)
@@ -401,10 +402,8 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
     struct pm_launcher *self = (struct pm_launcher *)object;
     struct pm_kernel *kernel = self->kernel;
     struct pm_state *state = kernel->state;
-    struct rt_device *dev = state->dev ? state->dev : pm_device(state);
-    if (kernel->is_internal && Py_IS_TYPE(args[0], state->array_type))
-        dev = ((struct pm_array *)args[0])->dev;
-    struct pm_reading *reading = dev ? pm_kernel_reading(kernel) : NULL;
+    const struct pm_place *place = pm_place(state);
+    struct pm_reading *reading = place ? pm_kernel_reading(kernel) : NULL;
     if (!reading)
         return NULL;
     reading->refs++; /* whatever lets go of the GIL comes later */
@@ -418,13 +417,16 @@ pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwname
     struct call call = {.launcher = self,
                         .kernel = kernel,
                         .reading = reading,
-                        .dev = dev,
+                        .dev = place->dev,
+                        .python = place->python && !kernel->is_internal,
                         .room = PM_N_INLINE_ARGS,
                         .args = few_args,
                         .types = few_types};
     if (n + 1 > PM_N_INLINE_ARGS)
         values = sp_alloc((n + 1) * sizeof *values);
     values[n] = NULL;
+    if (kernel->is_internal && Py_IS_TYPE(args[0], state->array_type))
+        call.dev = ((struct pm_array *)args[0])->dev;
     bool ok;
     if (!kwnames && n_args == (Py_ssize_t)n && !reading->has_varargs)
         ok = call_run(&call, args);

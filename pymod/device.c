@@ -1,8 +1,8 @@
-/* device: which device kernels run on, waiting for it, and what is known of it.
+/* device: waiting for a device, and what is known of it.
  *
- * GPUJIT_DEVICE decides; without it the first GPU is taken if the driver has one, else the CPU
- * device, which is said once on stderr when the first kernel is launched. A wait drops the GIL for
- * a tenth of a second at a time so that Ctrl-C is seen; on the CPU device it stops the kernel. */
+ * A wait drops the GIL for a tenth of a second at a time so that Ctrl-C is seen; on the CPU device
+ * it stops the kernel. That the CPU device stands in for a GPU is said once on stderr, when the
+ * first kernel is launched. */
 #include "pymod/pm.h"
 
 #include <stdio.h>
@@ -17,41 +17,8 @@ pm_device_print(const struct rt_device *dev, char text[24])
     if (rt_device_info(dev)->kind == RT_CPU)
         snprintf(text, 24, "cpu");
     else
-        snprintf(text, 24, "cuda:%d", rt_device_info(dev)->ordinal);
-}
-
-static struct rt_device *
-device_open(struct pm_state *state, enum rt_kind kind, int ordinal)
-{
-    struct sp_diag diag;
-    sp_diag_init(&diag);
-    struct rt_device *dev = NULL;
-    bool ok;
-    Py_BEGIN_ALLOW_THREADS
-    ok = rt_open(state->rt, kind, ordinal, &dev, &diag);
-    Py_END_ALLOW_THREADS
-    return ok ? dev : pm_raise(state, &diag);
-}
-
-/* "cpu", "cuda", "cuda:1" or "python", whose arrays are the CPU device's */
-static struct rt_device *
-device_by_name(struct pm_state *state, const char *name)
-{
-    state->python = !strcmp(name, "python");
-    if (state->python || !strcmp(name, "cpu"))
-        return device_open(state, RT_CPU, 0);
-    if (!strcmp(name, "cuda"))
-        return device_open(state, RT_CUDA, 0);
-    if (!strncmp(name, "cuda:", 5)) {
-        char *end;
-        long ordinal = strtol(name + 5, &end, 10);
-        if (end != name + 5 && !*end && ordinal >= 0 && ordinal < 1024)
-            return device_open(state, RT_CUDA, (int)ordinal);
-    }
-    char text[128];
-    PyOS_snprintf(text, sizeof text,
-                  "there is no device '%.40s'; use 'cpu', 'cuda', 'cuda:1' or 'python'", name);
-    return pm_fail(state, NO_DEVICE, text);
+        snprintf(text, 24, "cuda:%d%s", rt_device_info(dev)->ordinal,
+                 rt_device_info(dev)->is_adopted ? " (own context)" : "");
 }
 
 /* CUDA_LAUNCH_BLOCKING makes the driver wait, and then it is the launch that fails. */
@@ -67,31 +34,11 @@ pm_launch_blocking(void)
     return false;
 }
 
-struct rt_device *
-pm_device(struct pm_state *state)
-{
-    if (state->dev)
-        return state->dev;
-    const char *name = getenv("GPUJIT_DEVICE");
-    if (name && name[0]) {
-        state->dev = device_by_name(state, name);
-        return state->dev;
-    }
-    const struct rt_driver *driver;
-    Py_BEGIN_ALLOW_THREADS
-    driver = rt_runtime_driver(state->rt);
-    Py_END_ALLOW_THREADS
-    if (driver->found && driver->n_devices > 0)
-        return state->dev = device_open(state, RT_CUDA, 0);
-    state->dev = device_open(state, RT_CPU, 0);
-    state->announce = state->dev != NULL;
-    return state->dev;
-}
-
 void
 pm_announce(struct pm_state *state)
 {
     state->announce = false;
+    state->announced = true;
     const struct rt_driver *driver = rt_runtime_driver(state->rt);
     char line[400];
     PyOS_snprintf(line, sizeof line,
@@ -263,10 +210,11 @@ pm_arch_for_text(struct pm_state *state, const char *text, struct cg_arch *arch_
         return cg_target_parse(text, arch_out, &diag) || pm_raise(state, &diag);
     }
     const struct rt_driver *driver = rt_runtime_driver(state->rt);
-    if (state->dev && rt_device_info(state->dev)->kind == RT_CUDA)
-        return pm_device_arch(state, state->dev, arch_out, ptx_cap_out);
+    struct rt_device *chosen = pm_device_if_chosen(state);
+    if (chosen && rt_device_info(chosen)->kind == RT_CUDA)
+        return pm_device_arch(state, chosen, arch_out, ptx_cap_out);
     if (driver->found && driver->n_devices > 0) {
-        struct rt_device *dev = device_open(state, RT_CUDA, 0);
+        struct rt_device *dev = pm_device_open(state, RT_CUDA, 0);
         return dev && pm_device_arch(state, dev, arch_out, ptx_cap_out);
     }
     uint32_t n;
@@ -286,50 +234,88 @@ pm_default_arch(PyObject *module, PyObject *unused)
     return PyUnicode_FromFormat("sm_%d", (int)arch.sm);
 }
 
+/* device_info(name or None): of the device "cuda:1", "cpu" or "python", or of the current one. */
 PyObject *
-pm_select_device(PyObject *module, PyObject *which)
+pm_device_info(PyObject *module, PyObject *which)
 {
     struct pm_state *state = PyModule_GetState(module);
-    struct rt_device *dev;
-    bool python = state->python;
-    if (PyLong_Check(which)) {
-        long ordinal = PyLong_AsLong(which);
-        if (ordinal == -1 && PyErr_Occurred())
-            return NULL;
-        dev = device_open(state, RT_CUDA, (int)ordinal);
-        state->python = python && !dev;
-    } else {
-        Py_ssize_t len;
-        const char *name = PyUnicode_AsUTF8AndSize(which, &len);
-        dev = name ? device_by_name(state, name) : NULL;
-    }
-    if (!dev) {
-        state->python = python;
+    const struct pm_place *place =
+        which == Py_None ? pm_place(state) : pm_place_parse(state, which);
+    if (!place)
         return NULL;
-    }
-    state->dev = dev;
-    state->announce = false;
-    Py_RETURN_NONE;
+    const struct rt_info *info = rt_device_info(place->dev);
+    const char *kind = place->python ? "python" : info->kind == RT_CPU ? "cpu" : "cuda";
+    return Py_BuildValue("{s:s,s:s,s:i,s:s,s:(ii),s:K,s:I,s:I,s:I,s:I,s:y#,s:s}", "name",
+                         info->name, "kind", kind, "ordinal", info->ordinal, "target", info->target,
+                         "compute_capability", info->cc_major, info->cc_minor, "memory",
+                         (unsigned long long)info->memory_B, "processors", info->n_processors,
+                         "warp_size", info->warp_size, "max_threads", info->max_threads,
+                         "shared_memory", info->shared_optin_B, "uuid", (const char *)info->uuid,
+                         (Py_ssize_t)sizeof info->uuid, "pci", info->pci);
 }
 
+/* How many GPUs the driver has. */
 PyObject *
-pm_device_info(PyObject *module, PyObject *unused)
+pm_gpu_count(PyObject *module, PyObject *unused)
 {
     (void)unused;
     struct pm_state *state = PyModule_GetState(module);
-    struct rt_device *dev = pm_device(state);
-    if (!dev)
+    const struct rt_driver *driver;
+    Py_BEGIN_ALLOW_THREADS
+    driver = rt_runtime_driver(state->rt);
+    Py_END_ALLOW_THREADS
+    return PyLong_FromUnsignedLong(driver->found ? driver->n_devices : 0);
+}
+
+/* device_attribute(device, name): by the upper-case name; None: there is no such name. */
+PyObject *
+pm_device_attribute(PyObject *module, PyObject *args)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } rows[] = {
+#define RT_ATTRIBUTE(name, number, cpu) {#name, number},
+#include "runtime/attributes.def"
+    };
+    struct pm_state *state = PyModule_GetState(module);
+    PyObject *which;
+    const char *name;
+    int value;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (!PyArg_ParseTuple(args, "Os:device_attribute", &which, &name))
         return NULL;
-    const struct rt_info *info = rt_device_info(dev);
-    return Py_BuildValue("{s:s,s:s,s:i,s:s,s:(ii),s:K,s:I,s:I,s:I,s:I}", "name", info->name, "kind",
-                         state->python          ? "python"
-                         : info->kind == RT_CPU ? "cpu"
-                                                : "cuda",
-                         "ordinal", info->ordinal, "target", info->target, "compute_capability",
-                         info->cc_major, info->cc_minor, "memory",
-                         (unsigned long long)info->memory_B, "processors", info->n_processors,
-                         "warp_size", info->warp_size, "max_threads", info->max_threads,
-                         "shared_memory", info->shared_optin_B);
+    const struct pm_place *place = pm_place_parse(state, which);
+    if (!place)
+        return NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, name))
+            continue;
+        if (!rt_device_attribute(place->dev, rows[i].number, &value, &diag))
+            return pm_raise(state, &diag);
+        return PyLong_FromLong(value);
+    }
+    Py_RETURN_NONE;
+}
+
+/* The names that device_attribute knows. */
+PyObject *
+pm_device_attributes(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    static const char *const names[] = {
+#define RT_ATTRIBUTE(name, number, cpu) #name,
+#include "runtime/attributes.def"
+    };
+    Py_ssize_t n = sizeof names / sizeof names[0];
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++) {
+        PyObject *name = PyUnicode_FromString(names[i]);
+        if (!name || PyTuple_SetItem(tuple, i, name) < 0)
+            Py_CLEAR(tuple);
+    }
+    return tuple;
 }
 
 PyObject *

@@ -72,7 +72,8 @@ module_exec(PyObject *module)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].at = PyUnicode_InternFromString(names[i].text)))
             return -1;
-    bool ok = pm_errors_init(state, module) && pm_warnings_init(state, module) &&
+    bool ok = pm_places_init(state) && pm_errors_init(state, module) &&
+              pm_warnings_init(state, module) &&
               module_add_type(module, pm_dtype_spec(), "DType", &state->dtype_type) &&
               module_add_type(module, pm_intrinsic_spec(), "Intrinsic", &state->intrinsic_type) &&
               module_add_type(module, pm_array_spec(), "Array", &state->array_type) &&
@@ -161,6 +162,7 @@ module_free(void *module)
         return;
     module_clear(module);
     pm_callbacks_drop(state);
+    pm_places_finish(state);
     sp_vec_finish(&state->quiet);
     while (state->n_spare_foreign)
         free(state->spare_foreign[--state->n_spare_foreign]);
@@ -196,9 +198,18 @@ static PyMethodDef module_methods[] = {
     {"_cache_remove", pm_cache_remove, METH_O, "Removes the entry with this key."},
     {"_cache_prune", pm_cache_prune, METH_O, "Leaves so many bytes on disk at most."},
     {"is_available", pm_is_available, METH_NOARGS, "Whether there is a GPU with a working driver."},
-    {"select_device", pm_select_device, METH_O,
-     "select_device(\"cpu\" | \"cuda\" | \"cuda:1\" | 1): where kernels run and arrays live from "
-     "now on."},
+    {"_select_device", pm_select_device, METH_O, "gpu.select_device, without its result."},
+    {"_enter_device", pm_enter_device, METH_O, "select_device that _leave_device undoes."},
+    {"_leave_device", pm_leave_device, METH_VARARGS,
+     "Takes what _enter_device gave, as arguments."},
+    {"_reset_device", pm_reset_device, METH_O, "By name, number, or None: the current one."},
+    {"_gpu_count", pm_gpu_count, METH_NOARGS, "How many GPUs the driver has."},
+    {"_device_attribute", pm_device_attribute, METH_VARARGS, "An attribute by its name, or None."},
+    {"_device_attributes", pm_device_attributes, METH_NOARGS, "The names of all attributes."},
+    {"close", pm_close, METH_NOARGS,
+     "Ends the use of devices: in the main thread every device that was used is reset, and their "
+     "arrays, streams and kernels are gone; in another thread its choice of a device is "
+     "forgotten."},
     MODULE_KEYWORDS("stream", pm_stream_create,
                     "stream(priority=0, non_blocking=False): a new stream. Priority 0 is the\n"
                     "lowest, -1 is higher; what the device does not have is its nearest.\n"
@@ -221,7 +232,8 @@ static PyMethodDef module_methods[] = {
     {"_finish_callbacks", pm_callbacks_finish, METH_NOARGS,
      "Waits for callbacks on their way; none is taken afterwards."},
     {"default_arch", pm_default_arch, METH_NOARGS, "What ptx() is made for when nothing is said."},
-    {"device_info", pm_device_info, METH_NOARGS, "What is known of the current device, as a dict."},
+    {"_device_info", pm_device_info, METH_O,
+     "What is known of a device, by name, number, or None: the current one; as a dict."},
     {"info_text", pm_info_text, METH_NOARGS, "(runtime, libdevice, where it was sought, LLVM)"},
     {"set_site_packages", module_set_site_packages, METH_O, "Where wheels with libdevice may be."},
     {NULL, NULL, 0, NULL},

@@ -37,6 +37,12 @@ struct pm_foreign;
 #define PM_N_EXCHANGE 8
 #define PM_N_SPARE_FOREIGN 8
 
+/* Where a thread's kernels run: place.c. */
+struct pm_place {
+    struct rt_device *dev;
+    bool python; /* kernels run on the python device, arrays are dev's */
+};
+
 struct pm_state {
     PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *event_type,
         *intrinsic_type, *dtype_type;
@@ -50,19 +56,20 @@ struct pm_state {
     struct cg_state *cg;
     struct fe_interp *interp; /* made at the first READ */
     struct rt_disk *disk;     /* made at the first compilation */
-    struct rt_device *dev;    /* the chosen one; NULL until it is needed */
-    bool python;              /* kernels run on the python device, arrays are dev's */
+    Py_tss_t *place_key;      /* of each thread's pm_place; NULL there: it has chosen nothing */
+    SP_VEC(struct pm_place *) places; /* all there were */
+    const char *start; /* "cpu", "cuda" or "python": what the main thread chose; or NULL */
     /* By kernels there, for the next waits: dictionaries from the thread of the host that launched,
      * of what nobody has raised yet and of what another thread has. */
     PyObject *raised, *raised_shown;
     SP_VEC(uint64_t) quiet;   /* threads of the host, by number: pm_quiet_begin */
     PyObject *current_stream; /* the context variable of `with stream:`; NULL before the first */
     struct pm_callbacks *callbacks; /* NULL before the first */
-    bool announce;          /* the CPU device was chosen for want of a GPU, nobody was told yet */
-    struct sp_diag pending; /* what destructors found out; raised by the next wait */
-    uint64_t serial;        /* numbers compiled entries */
-    uint32_t n_queued;      /* launches since the last wait */
-    bool launch_blocking;   /* each launch is waited for: errors come where they are made */
+    bool announce, announced;       /* the CPU device was chosen for want of a GPU; that was said */
+    struct sp_diag pending;         /* what destructors found out; raised by the next wait */
+    uint64_t serial;                /* numbers compiled entries */
+    uint32_t n_queued;              /* launches since the last wait */
+    bool launch_blocking;           /* each launch is waited for: errors come where they are made */
 
     struct pm_print {
         bool used; /* a kernel that prints was launched */
@@ -135,11 +142,44 @@ bool pm_print(struct pm_state *state, struct rt_device *dev);
 void pm_print_beside(struct pm_state *state, struct rt_device *dev);
 PyObject *pm_print_rest(PyObject *module, PyObject *unused);
 
+/* ---- Where kernels run: place.c
+ * ----------------------------------------------------------------- */
+
+bool pm_places_init(struct pm_state *state);
+void pm_places_finish(struct pm_state *state);
+const struct pm_place *pm_place_slow(struct pm_state *state);
+/* This thread's place, chosen at the first call; NULL: an exception. */
+static inline const struct pm_place *
+pm_place(struct pm_state *state)
+{
+    const struct pm_place *place = PyThread_tss_get(state->place_key);
+    return place && rt_device_is_here(place->dev) ? place : pm_place_slow(state);
+}
+/* Whether this thread's kernels run on the python device. */
+static inline bool
+pm_on_python(struct pm_state *state)
+{
+    const struct pm_place *place = PyThread_tss_get(state->place_key);
+    return place && place->python;
+}
+/* The place's device. */
+struct rt_device *pm_device(struct pm_state *state);
+/* The same if it is certain without opening anything, else NULL. */
+struct rt_device *pm_device_if_chosen(struct pm_state *state);
+/* Whether the device of an array or stream was not reset; false: an exception that says so. */
+bool pm_device_check(struct pm_state *state, const struct rt_device *dev);
+/* A name or a number as select_device takes it. */
+const struct pm_place *pm_place_parse(struct pm_state *state, PyObject *which);
+struct rt_device *pm_device_open(struct pm_state *state, enum rt_kind kind, int ordinal);
+PyObject *pm_select_device(PyObject *module, PyObject *which);
+PyObject *pm_enter_device(PyObject *module, PyObject *which);
+PyObject *pm_leave_device(PyObject *module, PyObject *args);
+PyObject *pm_reset_device(PyObject *module, PyObject *which);
+PyObject *pm_close(PyObject *module, PyObject *unused);
+
 /* ---- Devices: device.c
  * -------------------------------------------------------------------------- */
 
-/* The device that kernels run on, chosen at the first call. */
-struct rt_device *pm_device(struct pm_state *state);
 /* Whether the environment asks that launches be waited for. */
 bool pm_launch_blocking(void);
 /* Says once, on stderr, that the CPU device stands in for a GPU. */
@@ -171,9 +211,11 @@ bool pm_device_arch(struct pm_state *state, struct rt_device *dev, struct cg_arc
  * oldest we know). */
 bool pm_arch_for_text(struct pm_state *state, const char *text, struct cg_arch *arch_out,
                       uint16_t *ptx_cap_out);
-PyObject *pm_select_device(PyObject *module, PyObject *which);
 PyObject *pm_default_arch(PyObject *module, PyObject *unused);
-PyObject *pm_device_info(PyObject *module, PyObject *unused);
+PyObject *pm_device_info(PyObject *module, PyObject *which);
+PyObject *pm_gpu_count(PyObject *module, PyObject *unused);
+PyObject *pm_device_attributes(PyObject *module, PyObject *unused);
+PyObject *pm_device_attribute(PyObject *module, PyObject *args);
 PyObject *pm_is_available(PyObject *module, PyObject *unused);
 PyObject *pm_synchronize(PyObject *module, PyObject *unused);
 PyObject *pm_info_text(PyObject *module, PyObject *unused);

@@ -20,6 +20,8 @@ rt_cpu_load(struct rt_device *base, struct artifact *artifact, const struct rt_j
     (void)options;
     struct cpu_device *dev = (struct cpu_device *)base;
     cpu_mend(dev);
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     if (artifact->kind != SP_CODE_OBJECT) {
         code_fail(artifact, "it was compiled for a GPU", diag);
         return false;

@@ -17,17 +17,12 @@
 void
 rt_cpu_mend_slow(struct cpu_device *dev)
 {
-    pid_t self = getpid();
-    pid_t owner = atomic_load(&dev->pid);
-    while (owner != self) {
-        if (owner != -1 && atomic_compare_exchange_strong(&dev->pid, &owner, -1)) {
-            rt_cpu_queue_reset(&dev->queue);
-            rt_cpu_memory_mend(dev);
-            pthread_mutex_init(&dev->linker_lock, NULL);
-            atomic_store(&dev->pid, self);
-        }
-        owner = atomic_load(&dev->pid);
-    }
+    if (!rt_mend_begin(&dev->pid))
+        return;
+    rt_cpu_queue_reset(&dev->queue);
+    rt_cpu_memory_mend(dev);
+    pthread_mutex_init(&dev->linker_lock, NULL);
+    rt_mend_end(&dev->pid);
 }
 
 static struct cpu_device *
@@ -45,6 +40,8 @@ device_drain(struct rt_device *base, struct sp_diag *diag)
 {
     static const struct rt_wait wait = {.timeout_ms = -1, .own_only = true};
     bool done;
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     return rt_cpu_queue_wait(&device_of(base)->queue, &wait, &done, diag);
 }
 
@@ -102,6 +99,8 @@ static bool
 device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
             struct sp_diag *diag)
 {
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     return rt_cpu_queue_wait(&device_of(base)->queue, wait, done_out, diag);
 }
 
@@ -128,6 +127,8 @@ device_prepare(struct rt_device *base, struct rt_code *code, const struct rt_lau
                struct sp_diag *diag)
 {
     int64_t grid[3], block[3];
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     for (int i = 0; i < 3; i++)
         grid[i] = launch->grid[i], block[i] = launch->block[i];
     if (!rt_limits_check(&base->info, &code->attributes, grid, block, launch->shared_B, diag))
@@ -147,6 +148,8 @@ static bool
 device_launch(struct rt_device *base, struct rt_code *code, const struct rt_launch *launch,
               void *params, struct sp_diag *diag)
 {
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     return rt_cpu_queue_add(&device_of(base)->queue, (struct cpu_code *)code, launch, params, diag);
 }
 
@@ -162,6 +165,7 @@ device_destroy(struct rt_device *base)
 }
 
 static const struct rt_device_ops cpu_ops = {
+    .context = &rt_cpu_context_ops,
     .touch = device_touch,
     .copy_in = device_copy_in,
     .copy_out = device_copy_out,

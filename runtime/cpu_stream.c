@@ -36,7 +36,9 @@ static bool
 stream_create(struct rt_device *base, const struct rt_stream_options *options,
               rt_stream *stream_out, int *priority_out, struct sp_diag *diag)
 {
-    (void)options, (void)diag;
+    (void)options;
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     struct cpu_device *dev = (struct cpu_device *)base;
     *stream_out = 16 * (atomic_fetch_add(&dev->n_streams, 1) + 1);
     *priority_out = 0;
@@ -53,7 +55,9 @@ stream_destroy(struct rt_device *base, rt_stream stream, struct sp_diag *diag)
 static bool
 stream_query(struct rt_device *base, rt_stream stream, bool *done_out, struct sp_diag *diag)
 {
-    (void)stream, (void)diag;
+    (void)stream;
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     uint64_t submitted, finished;
     rt_cpu_queue_count(stream_queue(base), &submitted, &finished);
     *done_out = submitted == finished;
@@ -63,14 +67,18 @@ stream_query(struct rt_device *base, rt_stream stream, bool *done_out, struct sp
 static bool
 stream_wait(struct rt_device *base, rt_stream stream, struct rt_event *event, struct sp_diag *diag)
 {
-    (void)base, (void)stream, (void)event, (void)diag;
+    (void)stream, (void)event;
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     return true;
 }
 
 static bool
 stream_order(struct rt_device *base, rt_stream before, rt_stream after, struct sp_diag *diag)
 {
-    (void)base, (void)before, (void)after, (void)diag;
+    (void)before, (void)after;
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     return true;
 }
 
@@ -86,7 +94,9 @@ static bool
 stream_call(struct rt_device *base, rt_stream stream, void (*function)(void *data), void *data,
             struct sp_diag *diag)
 {
-    (void)stream, (void)diag;
+    (void)stream;
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     struct cpu_queue *queue = stream_queue(base);
     struct cpu_call *call = sp_alloc(sizeof *call);
     *call = (struct cpu_call){.note = {.reached = stream_called}, .function = function};
@@ -101,7 +111,9 @@ static bool
 event_create(struct rt_device *base, uint32_t flags, struct rt_event **event_out,
              struct sp_diag *diag)
 {
-    (void)base, (void)flags, (void)diag;
+    (void)flags;
+    if (rt_device_was_reset(base))
+        return rt_say_reset(base, diag);
     struct cpu_event *event = sp_alloc(sizeof *event);
     *event = (struct cpu_event){0};
     *event_out = &event->base;
@@ -134,7 +146,9 @@ event_reached(struct cpu_note *note)
 static bool
 event_record(struct rt_event *base, rt_stream stream, struct sp_diag *diag)
 {
-    (void)stream, (void)diag;
+    (void)stream;
+    if (rt_device_was_reset(base->dev))
+        return rt_say_reset(base->dev, diag);
     struct cpu_event *event = (struct cpu_event *)base;
     struct cpu_queue *queue = stream_queue(base->dev);
     struct cpu_mark *mark = sp_alloc(sizeof *mark);
@@ -153,7 +167,8 @@ event_record(struct rt_event *base, rt_stream stream, struct sp_diag *diag)
 static bool
 event_query(struct rt_event *base, bool *done_out, struct sp_diag *diag)
 {
-    (void)diag;
+    if (rt_device_was_reset(base->dev))
+        return rt_say_reset(base->dev, diag);
     struct cpu_event *event = (struct cpu_event *)base;
     struct cpu_queue *queue = stream_queue(base->dev);
     pthread_mutex_lock(&queue->lock);

@@ -124,7 +124,7 @@ struct cpu_queue {
 
 struct cpu_device {
     struct rt_device base;
-    _Atomic(pid_t) pid; /* whose threads they are; another after a fork, -1 while that is mended */
+    _Atomic(pid_t) pid; /* whose threads they are: rt_mend_begin */
     struct cpu_queue queue;
     _Atomic(uintptr_t) n_streams; /* handles given out */
     pthread_mutex_t linker_lock;
@@ -164,6 +164,9 @@ void rt_cpu_grid_init(struct cpu_grid *grid, uint64_t n_blocks, uint32_t n_worke
 void rt_cpu_grid_finish(struct cpu_grid *grid);
 /* Runs blocks until none is left for this worker. */
 void rt_cpu_grid_run(struct cpu_job *job, struct worker_memory *memory);
+
+/* cpu_context.c */
+extern const struct rt_context_ops rt_cpu_context_ops;
 
 /* cpu_device.c. Every operation begins with it: in a child after fork it makes the device
  * usable. */

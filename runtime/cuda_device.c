@@ -1,8 +1,5 @@
-/* cuda_device: one GPU through the driver API. In: an ordinal. Out: a struct rt_device over the
- * device's primary context, which torch, CuPy and the CUDA runtime use too, so that their
- * pointers and streams are ours. The context is made current by comparing (cuCtxGetCurrent, some
- * ns): as a rule it is already; if none is, it is set and stays, as the CUDA runtime does it;
- * another one is pushed aside for the call. Copies with the host are complete on return, because
+/* cuda_device: one GPU through the driver API. In: an ordinal. Out: a struct rt_device, which works
+ * in a context of its own (cuda_context.c). Copies with the host are complete on return, because
  * the host's side is memory of Python objects that may go away. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +8,6 @@
 
 #include "runtime/cuda_t.h"
 #include "support/arena.h"
-
-enum cuda_entered
-rt_cuda_enter_slow(struct cuda_device *dev, CUcontext current, struct sp_diag *diag)
-{
-    CUresult result = current ? dev->api->cuCtxPushCurrent(dev->context)
-                              : dev->api->cuCtxSetCurrent(dev->context);
-    if (result != CUDA_SUCCESS) {
-        rt_cuda_fail(dev->driver, current ? "cuCtxPushCurrent" : "cuCtxSetCurrent", result, diag);
-        return CUDA_ENTER_FAILED;
-    }
-    return current ? CUDA_PUSHED : CUDA_ENTERED;
-}
 
 static bool device_wait(struct rt_device *base, const struct rt_wait *wait, bool *done_out,
                         struct sp_diag *diag);
@@ -221,8 +206,8 @@ device_cancel(struct rt_device *base)
     (void)base;
 }
 
-static void
-device_forget(struct cuda_device *dev)
+void
+rt_cuda_device_forget(struct cuda_device *dev)
 {
     struct cuda_opened *opened = dev->driver->opened;
     pthread_mutex_lock(&opened->lock);
@@ -232,31 +217,34 @@ device_forget(struct cuda_device *dev)
     pthread_mutex_unlock(&opened->lock);
 }
 
+/* A forked child has the parent's device, which it cannot free. */
 static void
 device_destroy(struct rt_device *base)
 {
     struct cuda_device *dev = (struct cuda_device *)base;
     struct sp_diag ignored;
+    if (rt_device_is_inherited(base))
+        return;
     sp_diag_init(&ignored);
-    enum cuda_entered entered = cuda_enter(dev, &ignored);
+    enum cuda_entered entered = CUDA_ENTER_FAILED;
+    if (atomic_load(&dev->context) != CUDA_NO_CONTEXT)
+        entered = cuda_enter(dev, &ignored);
     if (entered != CUDA_ENTER_FAILED)
         dev->api->cuCtxSynchronize();
-    device_forget(dev);
+    rt_cuda_device_forget(dev);
     rt_cuda_streams_finish(dev);
     rt_cuda_grids_finish(dev);
     rt_cuda_faults_finish(dev);
     rt_cuda_recents_finish(&dev->recents);
     rt_cuda_memory_finish(dev);
     cuda_leave(dev, entered);
-    CUcontext current = NULL;
-    if (dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == dev->context)
-        dev->api->cuCtxSetCurrent(NULL);
-    dev->api->cuDevicePrimaryCtxRelease(dev->device);
+    rt_cuda_context_finish(dev);
     sp_diag_finish(&ignored);
     free(dev);
 }
 
 static const struct rt_device_ops cuda_ops = {
+    .context = &rt_cuda_context_ops,
     .copy_in = device_copy_in,
     .copy_out = device_copy_out,
     .copy = device_copy,
@@ -301,6 +289,8 @@ device_fill_info(struct cuda_device *dev, int ordinal)
         if (dev->api->cuDeviceGetUuid(&uuid, dev->device) == CUDA_SUCCESS)
             memcpy(info->uuid, uuid.bytes, sizeof info->uuid);
     }
+    if (dev->api->cuDeviceGetPCIBusId(info->pci, sizeof info->pci, dev->device) != CUDA_SUCCESS)
+        info->pci[0] = '\0';
     size_t memory_B = 0;
     dev->api->cuDeviceTotalMem(&memory_B, dev->device);
     info->memory_B = memory_B;
@@ -328,20 +318,18 @@ rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver, int ordina
              struct rt_device **dev_out, struct sp_diag *diag)
 {
     CUdevice device;
-    CUcontext context;
     CUresult result = driver->api.cuDeviceGet(&device, ordinal);
     if (result != CUDA_SUCCESS)
         return rt_cuda_fail(driver, "cuDeviceGet", result, diag);
-    result = driver->api.cuDevicePrimaryCtxRetain(&context, device);
-    if (result != CUDA_SUCCESS)
-        return rt_cuda_fail(driver, "cuDevicePrimaryCtxRetain", result, diag);
     struct cuda_device *dev = sp_alloc(sizeof *dev);
     memset(dev, 0, sizeof *dev);
     dev->base.ops = &cuda_ops;
     dev->base.rt = rt;
     dev->driver = driver;
     dev->api = &driver->api;
-    dev->context = context;
+    atomic_init(&dev->context, CUDA_NO_CONTEXT);
+    dev->is_primary = true;
+    pthread_mutex_init(&dev->context_lock, NULL);
     dev->device = device;
     device_fill_info(dev, ordinal);
     rt_cuda_faults_init(&dev->faults);

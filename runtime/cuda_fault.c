@@ -35,6 +35,35 @@ rt_cuda_faults_finish(struct cuda_device *dev)
 }
 
 /* With the lock held. */
+static void
+fault_release(struct cuda_faults *faults, uint32_t slot)
+{
+    struct cuda_code *code = faults->slots[slot].code;
+    if (!code)
+        return; /* the device was reset meanwhile */
+    faults->slots[slot].code = NULL;
+    faults->n_printing -= faults->slots[slot].prints;
+    atomic_fetch_sub_explicit(&faults->n_used, 1, memory_order_relaxed);
+    rt_cuda_code_drop(code);
+}
+
+void
+rt_cuda_faults_forget(struct cuda_device *dev)
+{
+    struct cuda_faults *faults = &dev->faults;
+    pthread_mutex_lock(&faults->lock);
+    faults->closed = true;
+    for (uint32_t i = 0; i < CUDA_N_SLOTS; i++)
+        fault_release(faults, i);
+    if (faults->host)
+        dev->api->cuMemFreeHost(faults->host);
+    faults->host = NULL;
+    rt_cuda_print_finish(dev);
+    faults->prints.words = NULL;
+    pthread_mutex_unlock(&faults->lock);
+}
+
+/* With the lock held. */
 static bool
 fault_alloc(struct cuda_device *dev, struct sp_diag *diag)
 {
@@ -51,17 +80,6 @@ fault_alloc(struct cuda_device *dev, struct sp_diag *diag)
     }
     dev->faults.host = host;
     return true;
-}
-
-/* With the lock held. */
-static void
-fault_release(struct cuda_faults *faults, uint32_t slot)
-{
-    struct cuda_code *code = faults->slots[slot].code;
-    faults->slots[slot].code = NULL;
-    faults->n_printing -= faults->slots[slot].prints;
-    atomic_fetch_sub_explicit(&faults->n_used, 1, memory_order_relaxed);
-    rt_cuda_code_drop(code);
 }
 
 /* Of the launches that raised and are not reported the first; slots are used in a ring. */
@@ -97,6 +115,7 @@ fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t before)
         sp_fault_explain(faults->slots[first].code->base.artifact, &faults->host[first],
                          rt_unraised_of(&faults->unraised, faults->slots[first].thread));
     }
+    atomic_store_explicit(&faults->n_unraised, faults->unraised.all.len, memory_order_relaxed);
     for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
         struct cuda_slot *slot = &faults->slots[i];
         if (!slot->code)
@@ -150,7 +169,8 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct
 {
     struct cuda_faults *faults = &dev->faults;
     pthread_mutex_lock(&faults->lock);
-    bool ok = faults->host || fault_alloc(dev, diag);
+    bool ok =
+        faults->closed ? rt_say_reset(&dev->base, diag) : faults->host || fault_alloc(dev, diag);
     uint32_t slot = 0;
     if (ok && !fault_find_free(faults, &slot)) {
         ok = fault_drain(dev, diag);
@@ -200,11 +220,12 @@ rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint
 {
     struct cuda_faults *faults = &dev->faults;
     if (!atomic_load_explicit(&faults->n_used, memory_order_relaxed) &&
-        !__atomic_load_n(&faults->unraised.all.len, __ATOMIC_RELAXED))
+        !atomic_load_explicit(&faults->n_unraised, memory_order_relaxed))
         return true;
     pthread_mutex_lock(&faults->lock);
     fault_scan(dev, wait->stream, before);
     bool ok = rt_unraised_take(&faults->unraised, wait, diag);
+    atomic_store_explicit(&faults->n_unraised, faults->unraised.all.len, memory_order_relaxed);
     pthread_mutex_unlock(&faults->lock);
     return ok;
 }

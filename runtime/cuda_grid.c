@@ -33,6 +33,14 @@ rt_cuda_grids_finish(struct cuda_device *dev)
 }
 
 void
+rt_cuda_grids_reset(struct cuda_device *dev)
+{
+    pthread_mutex_lock(&dev->grids.lock);
+    dev->grids.words.len = 0;
+    pthread_mutex_unlock(&dev->grids.lock);
+}
+
+void
 rt_cuda_grids_forget(struct cuda_device *dev, rt_stream stream)
 {
     struct cuda_grids *grids = &dev->grids;

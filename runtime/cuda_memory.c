@@ -295,7 +295,7 @@ rt_cuda_memory_finish(struct cuda_device *dev)
 {
     for (int kind = 0; kind < RT_N_POOLS; kind++)
         rt_pool_destroy(dev->base.pools[kind]);
-    for (uint32_t i = 0; i < dev->memory.events.len; i++)
+    for (uint32_t i = 0; i < dev->memory.events.len && !cuda_is_lost(dev); i++)
         dev->api->cuEventDestroy(dev->memory.events.data[i]);
     sp_vec_finish(&dev->memory.events);
     pthread_mutex_destroy(&dev->memory.lock);

@@ -18,7 +18,7 @@ rt_cuda_streams_init(struct cuda_device *dev)
 void
 rt_cuda_streams_finish(struct cuda_device *dev)
 {
-    if (dev->orders.event)
+    if (dev->orders.event && !cuda_is_lost(dev))
         dev->api->cuEventDestroy(dev->orders.event);
     pthread_mutex_destroy(&dev->orders.lock);
 }

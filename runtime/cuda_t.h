@@ -110,6 +110,7 @@ struct cuda_slot {
 /* Faults of launches in flight, in host memory that the device writes. */
 struct cuda_faults {
     pthread_mutex_t lock;
+    bool closed;           /* the device was reset */
     struct sp_fault *host; /* NULL until the first kernel that can raise */
     CUdeviceptr device;
     uint32_t next;
@@ -117,6 +118,7 @@ struct cuda_faults {
     _Atomic(uint64_t) n_launched;
     struct cuda_slot slots[CUDA_N_SLOTS];
     struct rt_unraised_list unraised;
+    _Atomic(uint32_t) n_unraised; /* its length, for those without the lock */
     /* Printing: the buffer is host memory that the device writes, its counters are the device's. */
     struct rt_print_buffer prints;
     CUdeviceptr print_words, print_counters;
@@ -159,7 +161,10 @@ struct cuda_device {
     struct rt_device base;
     const struct cuda_driver *driver;
     const struct cuda_api *api;
-    CUcontext context;
+    _Atomic(CUcontext) context;    /* CUDA_NO_CONTEXT: not retained yet, or reset */
+    unsigned long long context_id; /* of one that is not primary; 0: unknown */
+    bool is_primary;
+    pthread_mutex_t context_lock; /* of retaining and resetting */
     CUdevice device;
     struct cuda_faults faults;
     struct cuda_grids grids;
@@ -231,24 +236,32 @@ cuda_recents_add(struct cuda_recents *recents, struct cuda_code *code,
     atomic_store_explicit(&recent->ticket, ticket + 1, memory_order_release);
 #undef RECENT_SET
 }
+#define CUDA_NO_CONTEXT ((CUcontext)(intptr_t)-1)
 
 /* Makes the device's context current: nothing to do as a rule. If another one is current it is put
  * aside, and cuda_leave brings it back. */
 enum cuda_entered { CUDA_ENTER_FAILED, CUDA_ENTERED, CUDA_PUSHED };
-enum cuda_entered rt_cuda_enter_slow(struct cuda_device *dev, CUcontext current,
-                                     struct sp_diag *diag);
+enum cuda_entered rt_cuda_enter_slow(struct cuda_device *dev, struct sp_diag *diag);
+
+/* cuda_context.c */
+extern const struct rt_context_ops rt_cuda_context_ops;
+void rt_cuda_context_finish(struct cuda_device *dev);
+void rt_cuda_device_forget(struct cuda_device *dev); /* among the driver's opened ones */
+/* Frees what waits for launches that are in flight; the context is current, and ends next. */
+void rt_cuda_faults_forget(struct cuda_device *dev);
 
 static inline enum cuda_entered
 cuda_enter(struct cuda_device *dev, struct sp_diag *diag)
 {
-    CUcontext current = NULL;
+    CUcontext current = NULL, own = atomic_load_explicit(&dev->context, memory_order_relaxed);
     if (cuda_is_lost(dev)) {
         rt_cuda_lost_story(dev, diag);
         return CUDA_ENTER_FAILED;
     }
-    if (dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == dev->context)
+    if (!rt_forked(dev->base.rt) && dev->api->cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
+        current == own)
         return CUDA_ENTERED;
-    return rt_cuda_enter_slow(dev, current, diag);
+    return rt_cuda_enter_slow(dev, diag);
 }
 
 static inline void
@@ -332,6 +345,7 @@ cuda_is_capturing(const struct cuda_device *dev, rt_stream stream)
 /* cuda_grid.c. With the context current. */
 void rt_cuda_grids_init(struct cuda_grids *grids);
 void rt_cuda_grids_finish(struct cuda_device *dev);
+void rt_cuda_grids_reset(struct cuda_device *dev); /* the context, which ends next, has them */
 void rt_cuda_grids_forget(struct cuda_device *dev, rt_stream stream);
 /* Whether all blocks of a cooperative launch can run at the same time; an error if not. */
 SP_MUST_CHECK bool rt_cuda_grid_fits(struct cuda_device *dev, const struct cuda_code *code,

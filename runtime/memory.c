@@ -17,6 +17,8 @@ bool
 rt_memory_alloc(struct rt_device *dev, enum rt_pool_kind kind, uint64_t size_B, rt_stream stream,
                 uint64_t *address_out, struct sp_diag *diag)
 {
+    if (!rt_device_check(dev, diag))
+        return false;
     rt_device_touch(dev);
     return rt_pool_alloc(dev->pools[kind], size_B, stream, address_out, diag);
 }
@@ -25,6 +27,8 @@ bool
 rt_memory_try(struct rt_device *dev, enum rt_pool_kind kind, uint64_t size_B, rt_stream stream,
               uint64_t *address_out)
 {
+    if (rt_device_was_reset(dev) || rt_device_is_inherited(dev))
+        return false;
     rt_device_touch(dev);
     return rt_pool_try(dev->pools[kind], size_B, stream, address_out);
 }
@@ -33,6 +37,8 @@ bool
 rt_memory_free(struct rt_device *dev, enum rt_pool_kind kind, uint64_t address,
                struct sp_diag *diag)
 {
+    if (rt_device_is_inherited(dev))
+        return true; /* the parent's, whose locks may be held by threads that are not here */
     rt_device_touch(dev);
     return rt_pool_free(dev->pools[kind], address) ||
            sp_diag_set(diag, SP_E_BAD_VALUE, NULL,

@@ -14,6 +14,7 @@ rt_runtime_create(const struct rt_options *options)
 {
     struct rt_runtime *rt = sp_alloc(sizeof *rt);
     memset(rt, 0, sizeof *rt);
+    rt_alive_init(rt);
     pthread_mutex_init(&rt->lock, NULL);
     const char *library = options ? options->cuda_library : NULL;
     if (!library)
@@ -41,6 +42,10 @@ rt_runtime_destroy(struct rt_runtime *rt)
             rt->cuda[i]->ops->destroy(rt->cuda[i]);
     if (rt->cpu)
         rt->cpu->ops->destroy(rt->cpu);
+    for (uint32_t i = 0; i < rt->others.len; i++)
+        rt->others.data[i]->ops->destroy(rt->others.data[i]);
+    sp_vec_finish(&rt->others);
+    rt_alive_finish(rt);
     rt_cuda_driver_destroy(rt->driver);
     pthread_mutex_destroy(&rt->lock);
     free(rt->cuda_library);
@@ -58,9 +63,9 @@ open_driver(struct rt_runtime *rt)
 const struct rt_driver *
 rt_runtime_driver(struct rt_runtime *rt)
 {
-    pthread_mutex_lock(&rt->lock);
+    rt_lock(rt);
     const struct rt_driver *info = open_driver(rt);
-    pthread_mutex_unlock(&rt->lock);
+    rt_unlock(rt);
     return info;
 }
 
@@ -68,6 +73,8 @@ static bool
 open_cuda(struct rt_runtime *rt, int ordinal, struct rt_device **dev_out, struct sp_diag *diag)
 {
     const struct rt_driver *driver = open_driver(rt);
+    if (driver->found && rt_cuda_driver_is_forked(rt->driver))
+        return rt_cuda_forked(ordinal, diag);
     if (!driver->found) {
         sp_diag_set(diag, SP_E_NO_DRIVER, NULL, driver->why_not);
         return *driver->hint ? sp_diag_hint(diag, "%s", driver->hint) : false;
@@ -95,7 +102,7 @@ rt_open(struct rt_runtime *rt, enum rt_kind kind, int ordinal, struct rt_device 
         struct sp_diag *diag)
 {
     bool ok = true;
-    pthread_mutex_lock(&rt->lock);
+    rt_lock(rt);
     if (kind == RT_CUDA)
         ok = open_cuda(rt, ordinal, dev_out, diag);
     else if (ordinal != 0)
@@ -104,7 +111,7 @@ rt_open(struct rt_runtime *rt, enum rt_kind kind, int ordinal, struct rt_device 
         ok = false;
     else
         *dev_out = rt->cpu;
-    pthread_mutex_unlock(&rt->lock);
+    rt_unlock(rt);
     return ok;
 }
 
@@ -112,13 +119,13 @@ uint32_t
 rt_opened(struct rt_runtime *rt, struct rt_device **devices_out, uint32_t cap)
 {
     uint32_t n = 0;
-    pthread_mutex_lock(&rt->lock);
+    rt_lock(rt);
     if (rt->cpu && n < cap)
         devices_out[n++] = rt->cpu;
     for (uint32_t i = 0; i < RT_MAX_DEVICES; i++)
         if (rt->cuda[i] && n < cap)
             devices_out[n++] = rt->cuda[i];
-    pthread_mutex_unlock(&rt->lock);
+    rt_unlock(rt);
     return n;
 }
 

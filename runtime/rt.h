@@ -8,6 +8,7 @@
 #ifndef RT_RT_H
 #define RT_RT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,6 +69,8 @@ struct rt_info {
     int cc_major, cc_minor; /* 0 on the cpu */
     int driver_version;     /* 0 on the cpu */
     uint8_t uuid[16];
+    char pci[16];    /* "0000:3b:00.0"; "" on the cpu */
+    bool is_adopted; /* in a context that another library made, beside the primary one */
     uint64_t memory_B;
     uint32_t n_processors; /* multiprocessors, or worker threads */
     uint32_t warp_size;
@@ -160,7 +163,16 @@ struct rt_pool_stats {
     uint64_t n_retries; /* waits for the device because memory had run out */
 };
 
+/* Of contexts: rt_device_is_here and what follows it. */
+struct rt_context_ops {
+    bool (*is_here)(const struct rt_device *dev);
+    bool (*make_current)(struct rt_device *dev, uintptr_t *before_out, struct sp_diag *diag);
+    bool (*attribute)(struct rt_device *dev, int number, int *value_out, struct sp_diag *diag);
+    bool (*reset)(struct rt_device *dev, struct sp_diag *diag);
+};
+
 struct rt_device_ops {
+    const struct rt_context_ops *context;
     void (*touch)(struct rt_device *dev); /* before memory is; NULL: nothing to do */
     /* Work of `after`, which will use memory of `before`, comes after what is there now; nothing if
      * it is being captured. NULL: so it is anyway. */
@@ -207,6 +219,7 @@ struct rt_device {
     struct rt_runtime *rt;
     struct rt_info info;
     struct rt_pool *pools[RT_N_POOLS];
+    _Atomic(bool) was_reset; /* it was reset; another device has its number now */
 };
 
 /* First member of each device's own struct. Holds a share of the artifact. */
@@ -247,6 +260,61 @@ void rt_memory_defer(struct rt_device *dev, bool begin);
 void rt_memory_stats(struct rt_device *dev, enum rt_pool_kind kind,
                      struct rt_pool_stats *stats_out);
 void rt_memory_reset_peak(struct rt_device *dev, enum rt_pool_kind kind);
+
+/* ---- Contexts: context.c, cuda_context.c ----------------------------------------------------
+ *
+ * A GPU's state in a process is a context, and each thread has a current one. Every call here works
+ * in the device's own and leaves the thread's as it was, or sets it where there is none. */
+
+/* Whether it was reset. Then everything asked of it fails with SP_E_DEVICE_RESET; what frees does
+ * nothing. */
+static inline bool
+rt_device_was_reset(const struct rt_device *dev)
+{
+    return atomic_load_explicit(&dev->was_reset, memory_order_relaxed);
+}
+
+/* Fails if it was, or is the GPU of a process that this one was forked from. */
+SP_MUST_CHECK bool rt_device_check(const struct rt_device *dev, struct sp_diag *diag);
+
+/* Whether the device was not reset and no other one's context is current in this thread. */
+static inline bool
+rt_device_is_here(const struct rt_device *dev)
+{
+    return dev->ops->context->is_here(dev);
+}
+
+/* The device whose context is current in this thread, whoever made that; NULL: there is none, or no
+ * GPU was used yet. A context that is not its device's primary one has a device of its own. */
+SP_MUST_CHECK bool rt_current(struct rt_runtime *rt, struct rt_device **dev_out,
+                              struct sp_diag *diag);
+
+/* Makes the device's context the thread's current one; `*before_out` is for rt_context_restore. */
+SP_MUST_CHECK static inline bool
+rt_device_make_current(struct rt_device *dev, uintptr_t *before_out, struct sp_diag *diag)
+{
+    return dev->ops->context->make_current(dev, before_out, diag);
+}
+
+SP_MUST_CHECK bool rt_context_restore(struct rt_runtime *rt, uintptr_t before,
+                                      struct sp_diag *diag);
+
+/* Waits for what runs (blocks), then frees everything in the device's context, other libraries'
+ * memory there included. The device object is of no use any more; rt_open makes a new one. */
+SP_MUST_CHECK bool rt_device_reset(struct rt_device *dev, struct sp_diag *diag);
+
+/* By the numbers of attributes.def. */
+SP_MUST_CHECK static inline bool
+rt_device_attribute(struct rt_device *dev, int number, int *value_out, struct sp_diag *diag)
+{
+    return dev->ops->context->attribute(dev, number, value_out, diag);
+}
+
+/* Whether it is a GPU of the process that this one was forked from. */
+bool rt_device_is_inherited(const struct rt_device *dev);
+/* Whether this process was forked from the one that made the runtime. Its GPUs are the parent's: they
+ * fail with SP_E_FORKED. The CPU device works. */
+bool rt_is_forked(const struct rt_runtime *rt);
 
 SP_MUST_CHECK static inline bool
 rt_device_alloc(struct rt_device *dev, uint64_t size_B, rt_stream stream, uint64_t *address_out,

@@ -3,6 +3,7 @@
 #define RT_RT_T_H
 
 #include <pthread.h>
+#include <unistd.h>
 #include <time.h>
 
 #include "runtime/rt.h"
@@ -13,13 +14,38 @@ struct cuda_driver;
 #define RT_MAX_DEVICES 64
 
 struct rt_runtime {
-    pthread_mutex_t lock;       /* of everything below */
-    char *cuda_library;         /* NULL: the usual names */
-    uint32_t cpu_threads;       /* 0: one per core */
+    _Atomic(uint32_t) *alive; /* not 0, in a page that a forked child has as zeros; NULL: no such */
+    pid_t pid;                /* of the process that made the runtime */
+    _Atomic(pid_t) lock_pid;  /* whose the lock is, struct rt_mend */
+    pthread_mutex_t lock;     /* of everything below */
+    char *cuda_library;       /* NULL: the usual names */
+    uint32_t cpu_threads;     /* 0: one per core */
     struct cuda_driver *driver; /* NULL until it was looked for */
     struct rt_device *cuda[RT_MAX_DEVICES];
     struct rt_device *cpu;
+    SP_VEC(struct rt_device *)
+    others; /* those in contexts that are not primary, and those that were reset */
 };
+
+/* Costs a load: every call of the cuda device asks. */
+static inline bool
+rt_forked(const struct rt_runtime *rt)
+{
+    return rt->alive ? !atomic_load_explicit(rt->alive, memory_order_relaxed) : rt->pid != getpid();
+}
+
+/* Locks of a forked child may be held by threads that it does not have. True for the one thread that
+ * shall make them anew, which then calls rt_mend_end; the others wait for that. */
+bool rt_mend_begin(_Atomic(pid_t) *owner);
+void rt_mend_end(_Atomic(pid_t) *owner);
+
+/* context.c */
+void rt_alive_init(struct rt_runtime *rt);
+void rt_alive_finish(struct rt_runtime *rt);
+void rt_lock(struct rt_runtime *rt);
+void rt_unlock(struct rt_runtime *rt);
+/* Says that the device was reset. Returns false. */
+bool rt_say_reset(const struct rt_device *dev, struct sp_diag *diag);
 
 /* The moment in so many milliseconds, by the monotonic clock; negative: now. */
 static inline struct timespec
@@ -55,6 +81,11 @@ uint32_t rt_jit_list(const struct rt_jit_options *options, int *keys_out, uintpt
 struct cuda_driver *rt_cuda_driver_create(const char *library);
 void rt_cuda_driver_destroy(struct cuda_driver *driver);
 const struct rt_driver *rt_cuda_driver_info(const struct cuda_driver *driver);
+/* Whether it was started by a process that this one was forked from. */
+bool rt_cuda_driver_is_forked(const struct cuda_driver *driver);
+/* Says so. Returns false. */
+bool rt_cuda_forked(int ordinal, struct sp_diag *diag);
+/* Does not make the context: who only asks for names shall not pay for that. */
 SP_MUST_CHECK bool rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver *driver,
                                 int ordinal, struct rt_device **dev_out, struct sp_diag *diag);
 SP_MUST_CHECK bool rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out,

@@ -22,25 +22,49 @@ from gpu._arrays import (
     zeros,
     zeros_like,
 )
+from gpu._devices import (
+    Context,
+    Device,
+    DeviceList,
+    current_context,
+    detect,
+    device,
+    devices,
+    get_current_device,
+    gpus,
+    list_devices,
+    require_context,
+    reset,
+    select_device,
+)
 from gpu._gpujit import *  # noqa: F403  errors, dtypes, the kernel namespace, arrays, devices
 from gpu._gpujit import __version__
-from gpu._host import Device, device, get_current_device
 from gpu._jit import jit, void
 
 __all__ = [
     # A star import keeps Python's Warning.
     *(name for name in dir(_gpujit) if not name.startswith("_") and name != "Warning"),
+    "Context",
     "Device",
+    "DeviceList",
     "__version__",
+    "current_context",
+    "detect",
     "device",
     "device_array",
     "device_array_like",
+    "devices",
     "empty_like",
     "full_like",
     "get_current_device",
+    "gpus",
     "jit",
+    "list_devices",
     "ones",
     "ones_like",
+    "require_context",
+    "reset",
+    "select_device",
     "void",
     "zeros",
     "zeros_like",

@@ -1,12 +1,22 @@
 from collections.abc import Callable
 from typing import Any, ParamSpec, overload
 
+from gpu._devices import Context as Context
+from gpu._devices import Device as Device
+from gpu._devices import DeviceList as DeviceList
+from gpu._devices import current_context as current_context
+from gpu._devices import detect as detect
+from gpu._devices import device as device
+from gpu._devices import devices as devices
+from gpu._devices import get_current_device as get_current_device
+from gpu._devices import gpus as gpus
+from gpu._devices import list_devices as list_devices
+from gpu._devices import require_context as require_context
+from gpu._devices import reset as reset
+from gpu._devices import select_device as select_device
 from gpu._gpujit import *  # noqa: F403
 from gpu._gpujit import Array, Kernel
 from gpu._gpujit import __version__ as __version__
-from gpu._host import Device as Device
-from gpu._host import device as device
-from gpu._host import get_current_device as get_current_device
 from gpu._jit import void as void
 
 _P = ParamSpec("_P")

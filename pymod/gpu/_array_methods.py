@@ -480,7 +480,12 @@ def to_str(self: Array) -> str:
 def to_repr(self: Array) -> str:
     name = getattr(self.dtype, "name", None) or str(self.dtype)
     tail = f"dtype={name}, device={self.device})"
-    host = _shown(self)
+    try:
+        host = _shown(self)
+    except _gpujit.DeviceError as error:
+        if error.code != "DEVICE_RESET":
+            raise
+        return f"<gpu.Array of a device that was reset: shape={self.shape}, {tail[:-1]}>"
     if isinstance(host, memoryview):
         text = str(host.tolist())
     else:

@@ -1,7 +1,9 @@
 /* A stand-in for libcuda: two devices without memory protection or kernels. It records what it is
  * called with and fails on order, so that the cuda device is tested on a machine without a GPU.
- * Memory is in fake_memory.c, events are in fake_event.c; "launching" keeps a copy of the parameters and, on order, raises. With
+ * Contexts and who owns which memory are in fake_context.c, memory is in fake_memory.c, events are
+ * in fake_stream.c; "launching" keeps a copy of the parameters and, on order, raises. With
  * FAKE_OLD it lacks a function that newer drivers have. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,9 @@ static struct fake_cuda fake = {.fault_site = -1};
 struct fake_cuda *
 fake_cuda(void)
 {
+    fake.get_current = fake_get_current;
+    fake.set_current = fake_set_current;
+    fake.retain = fake_retain;
     return &fake;
 }
 
@@ -24,6 +29,7 @@ CUresult
 cuInit(unsigned int flags)
 {
     const char *order = getenv("FAKE_CUDA_INIT");
+    fake_start();
     return order ? atoi(order) : (CUresult)flags;
 }
 
@@ -64,6 +70,13 @@ CUresult
 cuDeviceGet(CUdevice *device, int ordinal)
 {
     *device = ordinal;
+    return ordinal < FAKE_N_DEVICES ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult
+cuDeviceGetPCIBusId(char *text, int size_B, CUdevice device)
+{
+    snprintf(text, (size_t)size_B, "0000:%02x:00.0", 0x3b + device);
     return CUDA_SUCCESS;
 }
 
@@ -106,59 +119,12 @@ cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
         [CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR] = 9,
         [CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN] = 232448,
     };
-    *value =
-        values[attribute] + (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * device;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
-{
-    fake.n_retained++;
-    *context = FAKE_CONTEXT(device);
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuDevicePrimaryCtxRelease_v2(CUdevice device)
-{
-    (void)device;
-    fake.n_retained--;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuCtxGetCurrent(CUcontext *context)
-{
-    *context = fake.current;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuCtxSetCurrent(CUcontext context)
-{
-    fake.n_set++;
-    fake.current = context;
-    return CUDA_SUCCESS;
-}
-
-static CUcontext below; /* one level is enough */
-
-CUresult
-cuCtxPushCurrent_v2(CUcontext context)
-{
-    fake.n_push++;
-    below = fake.current;
-    fake.current = context;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuCtxPopCurrent_v2(CUcontext *context)
-{
-    fake.n_pop++;
-    *context = fake.current;
-    fake.current = below;
+    const char *same = getenv("FAKE_CUDA_SAME"); /* both devices of one architecture */
+    if (attribute < 1 || attribute >= 128)
+        return CUDA_ERROR_INVALID_VALUE;
+    *value = values[attribute];
+    if (attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR && !same)
+        *value += device;
     return CUDA_SUCCESS;
 }
 
@@ -265,6 +231,7 @@ cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, un
     FAKE_NEEDS_CONTEXT;
     if (fake.launch_result != CUDA_SUCCESS || function != (CUfunction)(uintptr_t)0x4000 || params)
         return fake.launch_result ? fake.launch_result : CUDA_ERROR_INVALID_VALUE;
+    fake_lock();
     fake.n_launches++;
     unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
     memcpy(fake.grid, grid, sizeof grid);
@@ -281,7 +248,9 @@ cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, un
             memcpy(fake.params, e[1], fake.params_B);
     if (fake.fault_site >= 0)
         fake_raise();
-    return CUDA_SUCCESS;
+    bool reaches = fake_can_reach(fake.params, fake.params_B);
+    fake_unlock();
+    return reaches ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
 CUresult
@@ -319,6 +288,13 @@ CUresult
 cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {
     FAKE_NEEDS_CONTEXT;
+    int owner = fake_owner(address);
+    if (owner >= 0) {
+        *(int *)value = attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE      ? CU_MEMORYTYPE_DEVICE
+                        : attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL ? owner
+                                                                           : 0;
+        return CUDA_SUCCESS;
+    }
     if (address != FAKE_MANAGED_AT && address != FAKE_DEVICE_AT && address != FAKE_PINNED_AT)
         return CUDA_ERROR_INVALID_VALUE;
     if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)

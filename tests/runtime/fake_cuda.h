@@ -17,9 +17,12 @@ struct fake_cuda {
     size_t memory_B;    /* there is so much; 0: enough */
     CUstream capturing; /* this stream is being captured */
 
+    unsigned other_id; /* changes when a context is taken to be another one at the same address */
+
     /* records */
-    int n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;
-    int n_cooperative;
+    _Atomic(int) n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;
+    _Atomic(int) n_cooperative, n_resets;
+    _Atomic(int) n_push, n_pop, n_set;
     int n_events, n_records, n_event_waits, n_host_calls, n_relaxed;
     int n_allocs; /* of memory, ever */
     size_t used_B;
@@ -30,8 +33,6 @@ struct fake_cuda {
     bool relaxed;        /* the thread's captures allow everything */
     int n_links, n_linked; /* open; completed */
     int n_ptx_loads, n_cubin_loads;
-    int n_push, n_pop, n_set;
-    CUcontext current;
     unsigned grid[3], block[3], shared_B;
     CUstream stream;
     unsigned char params[256];
@@ -42,6 +43,12 @@ struct fake_cuda {
     int keys[32];
     uintptr_t values[32];
     char ptx[256];
+
+    /* of the calling thread */
+    CUcontext (*get_current)(void);
+    void (*set_current)(CUcontext context);
+    /* As another library retains and releases a primary context. */
+    void (*retain)(int device, int times);
 };
 
 /* Exported by the library as `fake_cuda`. */
@@ -51,11 +58,31 @@ typedef struct fake_cuda *(*fake_cuda_fn)(void);
 #define FAKE_NEEDS_CONTEXT                                                                         \
     do {                                                                                           \
         fake_cuda()->n_calls++;                                                                    \
-        if (!fake_cuda()->current || fake_cuda()->current == FAKE_FOREIGN)                         \
-            return 201; /* CUDA_ERROR_INVALID_CONTEXT */                                           \
+        if (fake_device() < 0)                                                                     \
+            return CUDA_ERROR_INVALID_CONTEXT;                                                     \
     } while (0)
 
+/* ---- fake_context.c ---- */
+
+void fake_start(void); /* as a process calls cuInit */
+/* The context that is current in this thread, and its device or -1; the process must be the one that
+ * called cuInit. */
+CUcontext fake_get_current(void);
+void fake_set_current(CUcontext context);
+void fake_retain(int device, int times);
+int fake_device(void);
+void fake_lock(void);
+void fake_unlock(void);
+/* The memory belongs to the current context. */
+void fake_own(CUdeviceptr address, size_t size_B);
+void fake_disown(CUdeviceptr address);
+/* The device whose memory it is, or -1. */
+int fake_owner(CUdeviceptr address);
+/* Whether no word of the parameters is an address in another context's memory. With the lock. */
+bool fake_can_reach(const unsigned char *params, size_t size_B);
+
 #define FAKE_CONTEXT(device) ((CUcontext)(uintptr_t)(0x1000 + (device)))
+#define FAKE_OTHER(device) ((CUcontext)(uintptr_t)(0x2000 + (device))) /* not primary */
 #define FAKE_FOREIGN ((CUcontext)(uintptr_t)0x9999)
 #define FAKE_CUBIN                                                                                 \
     "\x7f"                                                                                         \

@@ -33,6 +33,7 @@ memory_give(CUdeviceptr address)
 {
     size_t *block = (size_t *)(uintptr_t)(address - 512);
     fake_cuda()->used_B -= *block;
+    fake_disown(address);
     free(block);
     return CUDA_SUCCESS;
 }
@@ -53,6 +54,8 @@ cuMemAlloc_v2(CUdeviceptr *address, size_t size_B)
     FAKE_NEEDS_CONTEXT;
     CUresult result = memory_take(address, size_B);
     fake_cuda()->n_memory += result == CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        fake_own(*address, size_B);
     return result;
 }
 

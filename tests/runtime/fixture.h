@@ -45,6 +45,8 @@ fixture_cuda(const char *fake_path)
     memcpy(&get, &address, sizeof get);
     f->fake = get();
     memset(f->fake, 0, sizeof *f->fake);
+    (void)get();
+    f->fake->set_current(NULL);
     f->fake->fault_site = -1;
     fixture_open(f, RT_CUDA, &(struct rt_options){.cuda_library = fake_path});
     return f;

@@ -164,17 +164,17 @@ test_contexts(void **state)
 {
     struct fixture *f = *state;
     uint64_t address;
-    assert_null(f->fake->current);
+    assert_null(f->fake->get_current());
     assert_true(rt_device_alloc(f->dev, 16, 0, &address, &f->diag)); /* none current: set, stays */
-    assert_ptr_equal(f->fake->current, FAKE_CONTEXT(0));
+    assert_ptr_equal(f->fake->get_current(), FAKE_CONTEXT(0));
     assert_int_equal(f->fake->n_set, 1);
     assert_true(rt_device_free(f->dev, address, &f->diag)); /* ours current: nothing to do */
     assert_int_equal(rt_memory_trim(f->dev, RT_POOL_DEVICE, 0), 2 << 20);
     assert_int_equal(f->fake->n_set, 1);
     assert_int_equal(f->fake->n_push, 0);
-    f->fake->current = FAKE_FOREIGN; /* another one: put aside and brought back */
+    f->fake->set_current(FAKE_FOREIGN); /* another one: put aside and brought back */
     assert_true(rt_device_alloc(f->dev, 16, 0, &address, &f->diag));
-    assert_ptr_equal(f->fake->current, FAKE_FOREIGN);
+    assert_ptr_equal(f->fake->get_current(), FAKE_FOREIGN);
     assert_true(rt_device_free(f->dev, address, &f->diag));
     assert_int_equal(rt_memory_trim(f->dev, RT_POOL_DEVICE, 0), 2 << 20);
     struct rt_code *code = load(f, false);

@@ -14,6 +14,9 @@
 #define CUDA_CONST(name, value) _Static_assert((int)name == value, #name);
 #include "runtime/cuda_const.def"
 
+#define RT_ATTRIBUTE(name, number, cpu) _Static_assert(CU_DEVICE_ATTRIBUTE_##name == number, #name);
+#include "runtime/attributes.def"
+
 /* The rows of jit.def name their options in their own way. */
 enum jit_option {
     jit_max_registers = CU_JIT_MAX_REGISTERS,
