@@ -158,16 +158,19 @@ core_waits_for_grid(const struct ir_module *core)
 
 /* Loops that wait, effects; what must be inlined: on the host, whose threads wait in the kernel
  * alone, also the functions that wait; so too where blocks wait for each other, by an address that
- * only the kernel has. */
+ * only the kernel has. Out: whether they do. */
 static bool
-core_settle_waits(const struct cg_request *request, struct ir_module *core, struct sp_diag *diag)
+core_settle_waits(const struct cg_request *request, struct ir_module *core, bool *for_grid_out,
+                  struct sp_diag *diag)
 {
     ir_opt_spin(core);
     ir_fill_effects(core);
-    if (!ir_inline_must(core, !request->arch.sm || core_waits_for_grid(core), diag) ||
+    bool for_grid = core_waits_for_grid(core);
+    if (!ir_inline_must(core, !request->arch.sm || for_grid, diag) ||
         !core_verify(request, core, "inlining what must be", diag))
         return false;
     ir_fill_effects(core);
+    *for_grid_out = for_grid;
     return true;
 }
 
@@ -245,7 +248,7 @@ core_fill_waits(struct artifact *artifact, const struct cg_emit *e)
 }
 
 static struct artifact *
-core_artifact(const struct cg_request *request, const struct ir_module *core)
+core_artifact(const struct cg_request *request, const struct ir_module *core, bool cooperative)
 {
     struct artifact *artifact = sp_artifact_create();
     struct sp_str target;
@@ -255,7 +258,7 @@ core_artifact(const struct cg_request *request, const struct ir_module *core)
     sp_str_finish(&target);
     artifact->name = core_strdup(core->funcs.data[0]->name);
     artifact->written = UINT64_MAX;
-    artifact->cooperative = core_waits_for_grid(core);
+    artifact->cooperative = cooperative;
     artifact->max_threads = (uint32_t)request->options.max_threads;
     core_fill_sites(artifact, core);
     return artifact;
@@ -342,7 +345,8 @@ cg_compile_core(struct cg_state *state, struct ir_module *core, const struct cg_
     if (!core_check_request(request, core, diag) || !core_verify(request, core, "lowering", diag) ||
         (optimise && request->options.opt_level > 0 && !core_optimise(request, core, diag)))
         return false;
-    if (!core_settle_waits(request, core, diag))
+    bool for_grid;
+    if (!core_settle_waits(request, core, &for_grid, diag))
         return false;
     cg_steps_core(&steps, core, CG_STAGE_OPT);
 
@@ -360,7 +364,7 @@ cg_compile_core(struct cg_state *state, struct ir_module *core, const struct cg_
         .options = &request->options,
         .target = request->arch.sm ? &cg_nvptx : &cg_host,
         .core = core,
-        .artifact = core_artifact(request, core),
+        .artifact = core_artifact(request, core, for_grid),
         .arch = request->arch,
         .ptx = request->arch.ptx,
     };

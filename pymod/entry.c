@@ -2,7 +2,7 @@
  *
  * The types and the device are packed into a fixed-size key; a hit in the reading's cache takes
  * no lock and allocates nothing. On a miss one thread compiles and loads, the others wait for
- * it; both without the GIL. Objects among the arguments (functions, dtypes, texts) count by
+ * it; both without the GIL. Devices of one architecture share what was compiled. Objects among the arguments (functions, dtypes, texts) count by
  * value where they have one, a function by its code, globals, defaults and closure, a method or
  * partial call by its parts, others by identity. The entry keeps them alive, and the reading's
  * guards what their cells held when it was compiled, so that an identity stays taken. */
@@ -137,13 +137,14 @@ entry_add_value(const struct keying *k, PyObject *value, int depth)
     }
 }
 
+/* `what`: the device, or its architecture for what all devices of that have in common. */
 static void
-entry_fill_key(struct rt_key *key, const struct pm_kernel *kernel, struct rt_device *dev,
+entry_fill_key(struct rt_key *key, const struct pm_kernel *kernel, uint64_t what,
                const struct ir_argtype *args, uint32_t n_args)
 {
     const struct keying k = {key, Py_TYPE(kernel->function)};
     rt_key_init(key);
-    rt_key_add(key, (uint64_t)(uintptr_t)dev);
+    rt_key_add(key, what);
     for (uint32_t i = 0; i < n_args; i++) {
         uint64_t word;
         memcpy(&word, &args[i], sizeof word); /* kind, dtype, rank, layout, read_only, align */
@@ -200,15 +201,53 @@ entry_describe(const struct pm_reading *reading, struct rt_code *code,
 
 /* Another thread compiles it: Ctrl-C ends the waiting. */
 static enum rt_claim
-entry_wait(struct pm_reading *reading, const struct rt_key *key, void **value_out)
+entry_wait(struct rt_cache *cache, const struct rt_key *key, void **value_out)
 {
     enum rt_claim claim;
     do {
         Py_BEGIN_ALLOW_THREADS
-        claim = rt_cache_wait(reading->cache, key, WAIT_MS, value_out);
+        claim = rt_cache_wait(cache, key, WAIT_MS, value_out);
         Py_END_ALLOW_THREADS
     } while (claim == RT_WAIT && PyErr_CheckSignals() == 0);
     return claim;
+}
+
+static uint64_t
+entry_architecture(const struct rt_device *dev)
+{
+    const struct rt_info *info = rt_device_info(dev);
+    return (uint64_t)info->kind << 32 | (uint64_t)info->cc_major << 16 | (uint64_t)info->cc_minor;
+}
+
+/* Compiled once for all devices of an architecture, loaded on each. */
+static bool
+entry_compile(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_device *dev,
+              const struct ir_argtype *args, uint32_t n_args, struct artifact **artifact_out,
+              struct rt_code **code_out)
+{
+    struct rt_key key;
+    void *value = NULL;
+    entry_fill_key(&key, kernel, entry_architecture(dev), args, n_args);
+    enum rt_claim claim = rt_cache_begin(reading->artifacts, &key, &value);
+    if (claim == RT_WAIT)
+        claim = entry_wait(reading->artifacts, &key, &value);
+    if (claim == RT_WAIT)
+        return false; /* interrupted */
+    if (claim == RT_MINE) {
+        bool ok = pm_compile(kernel, reading, dev, args, n_args, artifact_out, code_out);
+        rt_cache_publish(reading->artifacts, &key, ok ? sp_artifact_share(*artifact_out) : NULL);
+        return ok;
+    }
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    bool ok;
+    Py_BEGIN_ALLOW_THREADS
+    ok = rt_device_load(dev, value, &kernel->jit_options, code_out, &diag);
+    Py_END_ALLOW_THREADS
+    if (!ok)
+        return pm_raise(kernel->state, &diag) != NULL;
+    *artifact_out = sp_artifact_share(value);
+    return true;
 }
 
 /* Once per entry, after it was published: showing a warning runs Python code, which may launch. */
@@ -228,17 +267,17 @@ pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_dev
 {
     struct rt_key key;
     void *value = NULL;
-    entry_fill_key(&key, kernel, dev, args, n_args);
+    entry_fill_key(&key, kernel, (uint64_t)(uintptr_t)dev, args, n_args);
     enum rt_claim claim = rt_cache_begin(reading->cache, &key, &value);
     if (claim == RT_HIT && ((struct pm_entry *)value)->warned)
         return value;
     if (claim == RT_WAIT)
-        claim = entry_wait(reading, &key, &value);
+        claim = entry_wait(reading->cache, &key, &value);
     if (claim == RT_MINE) {
         struct artifact *artifact;
         struct rt_code *code;
         value = NULL;
-        if (pm_compile(kernel, reading, dev, args, n_args, &artifact, &code)) {
+        if (entry_compile(kernel, reading, dev, args, n_args, &artifact, &code)) {
             entry_describe(reading, code, args, n_args);
             value = entry_create(kernel, artifact, code, args, n_args);
         }

@@ -417,6 +417,7 @@ struct pm_reading {
     struct fe_py *py;
     struct ir_module *module;
     struct rt_cache *cache;
+    struct rt_cache *artifacts; /* what was compiled, for devices of the same architecture */
     struct pm_entry *last; /* the last one compiled; lives in the cache */
     uint32_t n_params;     /* of the kernel, without *args */
     bool has_varargs;

@@ -22,9 +22,16 @@ entry_destroy(void *value)
 }
 
 static void
+artifact_destroy(void *artifact)
+{
+    sp_artifact_destroy(artifact);
+}
+
+static void
 reading_destroy(struct pm_reading *reading)
 {
     rt_cache_destroy(reading->cache);
+    rt_cache_destroy(reading->artifacts);
     if (reading->module)
         ir_module_finish(reading->module);
     fe_py_destroy(reading->py);
@@ -127,6 +134,7 @@ reading_create(struct pm_kernel *kernel)
     reading->shape_n_args = -1;
     sp_arena_init(&reading->arena);
     reading->cache = rt_cache_create(entry_destroy);
+    reading->artifacts = rt_cache_create(artifact_destroy);
     bool ok = fe_py_read(reading->py, kernel->function, &reading->arena, &reading->module, &diag);
     if (!ok)
         pm_raise(state, &diag);

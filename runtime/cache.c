@@ -6,7 +6,8 @@
  * slot. Writers hold the mutex. A table that is three quarters full is copied to one of twice
  * the size; the old one is kept until the cache ends, because a reader may still be in it (all
  * old tables together are smaller than the newest). An entry whose making failed stays in its
- * slot as VACANT and the next comer claims it.
+ * slot as VACANT and the next comer claims it; so does one whose maker is a thread of the process
+ * that this one was forked from.
  *
  * Alternatives that lost: a read-write lock (its reader count is one contended cache line),
  * epochs or hazard pointers (entries die with the cache, so there is nothing to reclaim early),
@@ -39,6 +40,7 @@ struct cache_table {
 struct rt_cache {
     _Atomic(struct cache_table *) table;
     void (*destroy)(void *value);
+    _Atomic(pid_t) pid;   /* whose lock and makers they are: rt_mend_begin */
     pthread_mutex_t lock; /* of everything below, and of writing */
     pthread_cond_t published;
     SP_VEC(struct cache_table *) old;
@@ -103,9 +105,27 @@ rt_cache_create(void (*destroy)(void *value))
     memset(cache, 0, sizeof *cache);
     atomic_init(&cache->table, table_create(8));
     cache->destroy = destroy;
+    atomic_init(&cache->pid, getpid());
     pthread_mutex_init(&cache->lock, NULL);
     rt_cond_init(&cache->published);
     return cache;
+}
+
+/* In a child after a fork, whose parent's threads make what is pending: it is for the child to
+ * make. */
+static void
+cache_lock(struct rt_cache *cache)
+{
+    if (atomic_load_explicit(&cache->pid, memory_order_acquire) != getpid() &&
+        rt_mend_begin(&cache->pid)) {
+        pthread_mutex_init(&cache->lock, NULL);
+        rt_cond_init(&cache->published);
+        for (uint32_t i = 0; i < cache->entries.len; i++)
+            if (atomic_load(&cache->entries.data[i]->state) == CACHE_PENDING)
+                atomic_store(&cache->entries.data[i]->state, CACHE_VACANT);
+        rt_mend_end(&cache->pid);
+    }
+    pthread_mutex_lock(&cache->lock);
 }
 
 void
@@ -182,7 +202,7 @@ rt_cache_begin(struct rt_cache *cache, const struct rt_key *key, void **value_ou
         *value_out = entry->value;
         return RT_HIT;
     }
-    pthread_mutex_lock(&cache->lock);
+    cache_lock(cache);
     enum rt_claim claim = cache_claim(cache, key, value_out);
     pthread_mutex_unlock(&cache->lock);
     return claim;
@@ -192,7 +212,7 @@ enum rt_claim
 rt_cache_wait(struct rt_cache *cache, const struct rt_key *key, int timeout_ms, void **value_out)
 {
     struct timespec until = rt_deadline(timeout_ms);
-    pthread_mutex_lock(&cache->lock);
+    cache_lock(cache);
     enum rt_claim claim;
     while ((claim = cache_claim(cache, key, value_out)) == RT_WAIT) {
         if (timeout_ms < 0)
@@ -209,7 +229,7 @@ rt_cache_wait(struct rt_cache *cache, const struct rt_key *key, int timeout_ms, 
 void
 rt_cache_publish(struct rt_cache *cache, const struct rt_key *key, void *value)
 {
-    pthread_mutex_lock(&cache->lock);
+    cache_lock(cache);
     struct cache_entry *entry = table_find(atomic_load(&cache->table), key);
     assert(entry && atomic_load(&entry->state) == CACHE_PENDING && "only RT_MINE may publish");
     entry->value = value;
@@ -221,7 +241,7 @@ rt_cache_publish(struct rt_cache *cache, const struct rt_key *key, void *value)
 void
 rt_cache_each(struct rt_cache *cache, void (*each)(void *context, void *value), void *context)
 {
-    pthread_mutex_lock(&cache->lock);
+    cache_lock(cache);
     for (uint32_t i = 0; i < cache->entries.len; i++) {
         struct cache_entry *entry = cache->entries.data[i];
         if (atomic_load(&entry->state) == CACHE_READY)

@@ -55,24 +55,6 @@ rt_device_is_inherited(const struct rt_device *dev)
            rt_cuda_driver_is_forked(dev->rt->driver);
 }
 
-bool
-rt_mend_begin(_Atomic(pid_t) *owner)
-{
-    pid_t self = getpid(), is = atomic_load(owner);
-    while (is != self) {
-        if (is != -1 && atomic_compare_exchange_strong(owner, &is, -1))
-            return true;
-        is = atomic_load(owner);
-    }
-    return false;
-}
-
-void
-rt_mend_end(_Atomic(pid_t) *owner)
-{
-    atomic_store(owner, getpid());
-}
-
 void
 rt_lock(struct rt_runtime *rt)
 {

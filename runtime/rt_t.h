@@ -36,8 +36,23 @@ rt_forked(const struct rt_runtime *rt)
 
 /* Locks of a forked child may be held by threads that it does not have. True for the one thread that
  * shall make them anew, which then calls rt_mend_end; the others wait for that. */
-bool rt_mend_begin(_Atomic(pid_t) *owner);
-void rt_mend_end(_Atomic(pid_t) *owner);
+static inline bool
+rt_mend_begin(_Atomic(pid_t) *owner)
+{
+    pid_t self = getpid(), is = atomic_load(owner);
+    while (is != self) {
+        if (is != -1 && atomic_compare_exchange_strong(owner, &is, -1))
+            return true;
+        is = atomic_load(owner);
+    }
+    return false;
+}
+
+static inline void
+rt_mend_end(_Atomic(pid_t) *owner)
+{
+    atomic_store(owner, getpid());
+}
 
 /* context.c */
 void rt_alive_init(struct rt_runtime *rt);

@@ -86,7 +86,10 @@ def test_attributes_of_the_cpu_device():
 def test_gpus(fake):
     assert [g.name for g in gpu.gpus] == ["Fake GPU A", "Fake GPU B"]
     first, second = gpu.gpus
-    assert (first.uuid, second.pci) == ("GPU-" + "40404040-4040-4040-4040-404040404040", "0000:3c:00.0")
+    assert (first.uuid, second.pci) == (
+        "GPU-" + "40404040-4040-4040-4040-404040404040",
+        "0000:3c:00.0",
+    )
     assert (first.compute_capability, second.compute_capability) == ((9, 0), (10, 0))
     assert (first.COMPUTE_CAPABILITY_MAJOR, second.COMPUTE_CAPABILITY_MAJOR) == (9, 10)
     assert first.MULTIPROCESSOR_COUNT == 132 and first != second
@@ -184,7 +187,8 @@ def test_memory_of_the_other_device_is_refused(same_gpus):
         there = gpu.zeros(4)
         f[1, 4](there, there)
         with pytest.raises(
-            gpu.ArgumentTypeError, match="'x' of entry is in the memory of cuda:0, the kernel runs on cuda:1"
+            gpu.ArgumentTypeError,
+            match="'x' of entry is in the memory of cuda:0, the kernel runs on cuda:1",
         ):
             f[1, 4](here, there)
     with pytest.raises(gpu.ArgumentTypeError, match="memory of cuda:1, the kernel runs on cuda:0"):
@@ -269,3 +273,49 @@ def test_a_host_view_outlives_the_reset():
     assert host.sum() == 10
     del x
     assert host.sum() == 10
+
+
+# ---- One compilation for devices of one architecture
+
+
+def test_a_kernel_is_compiled_once_per_architecture(same_gpus):
+    f = gpu.jit(kernel().py_func, cache=False)
+    for device in [*gpu.gpus, *gpu.gpus]:
+        with device:
+            x = gpu.zeros(4)
+            f[1, 4](x, x)
+    assert len(f._events()) == 1  # and loaded on each
+    x = gpu.zeros(4, np.float32)
+    f[1, 4](x, x)
+    assert len(f._events()) == 2
+
+
+# ---- Contexts that others make current
+
+
+def test_the_current_context_decides(same_gpus):
+    """As torch.cuda.set_device does it: the driver is asked at every call."""
+    import ctypes
+    import os
+
+    driver = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
+    gpu.zeros(3)
+    with gpu.gpus[1]:
+        gpu.zeros(3)
+    assert driver.cuCtxSetCurrent(ctypes.c_void_p(0x1001)) == 0
+    assert gpu.device().id == 1 and gpu.zeros(3).device == "cuda:1"
+    assert driver.cuCtxSetCurrent(ctypes.c_void_p(0x1000)) == 0
+    assert gpu.device().id == 0 and gpu.zeros(3).device == "cuda:0"
+    here = gpu.zeros(4)
+    assert driver.cuCtxSetCurrent(ctypes.c_void_p(0x2000)) == 0  # not the primary one
+    try:
+        there, f = gpu.zeros(4), kernel()
+        assert there.device == "cuda:0 (own context)"
+        f[1, 4](there, there)
+        with pytest.raises(gpu.ArgumentTypeError, match=r"cuda:0, the kernel runs on cuda:0 \(own"):
+            f[1, 4](here, there)
+        assert in_thread(lambda: gpu.zeros(2).device) == "cuda:0"
+    finally:
+        assert driver.cuCtxSetCurrent(None) == 0
+    gpu.select_device("cuda")
+    assert gpu.zeros(2).device == "cuda:0"
