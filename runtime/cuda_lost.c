@@ -2,8 +2,8 @@
  * the process: the driver says so in answer to whatever is asked next, and to everything from then
  * on, but not which kernel it was.
  *
- * In: each launch leaves a record in a ring of the device's: code, grid, block, stream and the first
- * words of its parameters, stored one by one so that threads need no lock (a few ns, no
+ * In: each launch leaves a record in a ring of the device's: code, grid, block, stream and the
+ * first words of its parameters, stored one by one so that threads need no lock (a few ns, no
  * allocation). A wait that succeeds says which of them are over. Out: at the first answer that is
  * such an error a diagnostic with the launches that were under way: by name and place if there is
  * but one, else all of them as notes, each with grid, block and arguments. The device is lost from
