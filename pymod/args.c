@@ -63,8 +63,7 @@ arg_set_view(struct pm_arg *arg, const struct pm_view *view)
 }
 
 static bool
-arg_get_int(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
-            PyObject *value, struct pm_arg *arg)
+arg_get_int(const struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
     int overflow = 0;
     long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -72,8 +71,8 @@ arg_get_int(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t
         return false;
     char label[PM_LABEL_B];
     if (overflow)
-        return pm_fail(kernel->state, CALL_OVERFLOW, pm_arg_label(reading, index, label),
-                       kernel->name_utf8,
+        return pm_fail(taking->state, CALL_OVERFLOW, pm_arg_label(taking->reading, index, label),
+                       taking->kernel->name_utf8,
                        "the int does not fit 64 bits; np.uint64(x) holds values up to 2**64 - 1");
     arg_set_scalar(arg, IR_T_INT, (uint64_t)number);
     return true;
@@ -81,10 +80,9 @@ arg_get_int(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t
 
 /* A scalar of NumPy's: by the table of its types. */
 static int
-arg_get_numpy(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
-              PyObject *value, struct pm_arg *arg)
+arg_get_numpy(const struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
-    ir_type scalar = pm_numpy_scalar(kernel->state, Py_TYPE(value));
+    ir_type scalar = pm_numpy_scalar(taking->state, Py_TYPE(value));
     if (scalar == IR_T_NONE)
         return 0;
     if (scalar == IR_T_BOOL) {
@@ -101,7 +99,7 @@ arg_get_numpy(struct pm_kernel *kernel, const struct pm_reading *reading, uint32
         if (ok && scalar == IR_T_UINT64)
             arg_set_scalar(arg, IR_T_UINT64, PyLong_AsUnsignedLongLong(whole));
         else if (ok)
-            ok = arg_get_int(kernel, reading, index, whole, arg);
+            ok = arg_get_int(taking, index, whole, arg);
         Py_XDECREF(whole);
         return ok ? 1 : -1;
     }
@@ -109,35 +107,33 @@ arg_get_numpy(struct pm_kernel *kernel, const struct pm_reading *reading, uint32
 }
 
 static bool
-arg_check_device(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
-                 struct rt_device *dev, const char *where)
+arg_check_device(const struct pm_taking *taking, uint32_t index, const char *where)
 {
     char here[24], label[PM_LABEL_B];
     struct sp_diag diag;
-    pm_device_print(dev, here);
+    pm_device_print(taking->dev, here);
     if (!strcmp(where, here))
         return true;
     sp_diag_init(&diag);
-    (void)sp_diag_set(&diag, SP_E_WRONG_DEVICE, NULL, pm_arg_label(reading, index, label),
-                      kernel->name_utf8, where, here);
+    (void)sp_diag_set(&diag, SP_E_WRONG_DEVICE, NULL, pm_arg_label(taking->reading, index, label),
+                      taking->kernel->name_utf8, where, here);
     (void)sp_diag_hint(&diag,
                        "gpu.select_device(\"%s\") runs kernels there; "
                        "gpu.to_device(x.copy_to_host()) copies an array to %s",
                        where, here);
-    return pm_raise(kernel->state, &diag);
+    return pm_raise(taking->state, &diag);
 }
 
 /* Whether the device sees this memory; the error names both. */
 static bool
-arg_check_ordinal(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
-                  uint32_t index, int ordinal)
+arg_check_ordinal(const struct pm_taking *taking, uint32_t index, int ordinal)
 {
-    const struct rt_info *info = rt_device_info(dev);
+    const struct rt_info *info = rt_device_info(taking->dev);
     if (info->kind == RT_CUDA && info->ordinal == ordinal)
         return true;
     char where[24];
     PyOS_snprintf(where, sizeof where, "cuda:%d", ordinal);
-    return arg_check_device(kernel, reading, index, dev, where);
+    return arg_check_device(taking, index, where);
 }
 
 /* Launches come in bursts: the last few are kept for the next one. */
@@ -147,7 +143,7 @@ arg_take_foreign(struct pm_state *state)
     struct pm_foreign *foreign = state->n_spare_foreign
                                      ? state->spare_foreign[--state->n_spare_foreign]
                                      : sp_alloc(sizeof *foreign);
-    memset(foreign, 0, sizeof *foreign);
+    pm_foreign_init(foreign);
     return foreign;
 }
 
@@ -162,32 +158,30 @@ arg_give_foreign(struct pm_state *state, struct pm_foreign *foreign)
 }
 
 static int
-arg_get_foreign(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
-                uint32_t index, PyObject *value, struct pm_arg *arg)
+arg_get_foreign(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
-    struct pm_foreign *foreign = arg_take_foreign(kernel->state);
+    struct pm_foreign *foreign = arg_take_foreign(taking->state);
     /* The fast way first, which has no time to make up the name that errors want. */
-    int found = pm_foreign_exchange(kernel->state, value, "", foreign);
+    int found = pm_foreign_exchange(taking->state, value, "", &taking->current, foreign);
     if (found != 1) {
         char what[160], label[PM_LABEL_B];
         PyErr_Clear();
         pm_foreign_release(foreign);
         PyOS_snprintf(what, sizeof what, "argument %s of %.60s",
-                      pm_arg_label(reading, index, label), kernel->name_utf8);
-        found = pm_foreign_get(kernel->state, value, what, foreign);
+                      pm_arg_label(taking->reading, index, label), taking->kernel->name_utf8);
+        found = pm_foreign_get_for(taking->state, value, what, &taking->current, foreign);
     }
-    if (found == 1 && !foreign->on_host &&
-        !arg_check_ordinal(kernel, reading, dev, index, foreign->ordinal))
+    if (found == 1 && !foreign->on_host && !arg_check_ordinal(taking, index, foreign->ordinal))
         found = -1;
     if (found != 1) {
-        arg_give_foreign(kernel->state, foreign);
+        arg_give_foreign(taking->state, foreign);
         return found;
     }
     arg->foreign = foreign;
     arg_set_view(arg, &foreign->view);
     /* What a strided host array becomes in GPU memory is contiguous. */
     if (foreign->on_host && arg->type.layout == IR_LAYOUT_ANY &&
-        rt_device_info(dev)->kind == RT_CUDA)
+        rt_device_info(taking->dev)->kind == RT_CUDA)
         arg->type.layout = IR_LAYOUT_C;
     return 1;
 }
@@ -229,8 +223,7 @@ arg_is_constant(struct pm_state *state, PyObject *value)
 }
 
 static bool
-arg_fail_type(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
-              PyObject *value)
+arg_fail_type(const struct pm_taking *taking, uint32_t index, PyObject *value)
 {
     PyObject *name = PyType_GetName(Py_TYPE(value));
     Py_ssize_t len;
@@ -245,7 +238,7 @@ arg_fail_type(struct pm_kernel *kernel, const struct pm_reading *reading, uint32
     char reason[220];
     PyOS_snprintf(reason, sizeof reason, "'%.60s' cannot be passed to a kernel; %s", text, instead);
     Py_XDECREF(name);
-    return pm_arg_fail(kernel, reading, index, reason);
+    return pm_arg_fail(taking->kernel, taking->reading, index, reason);
 }
 
 static bool
@@ -258,12 +251,11 @@ arg_set_object(PyObject *value, struct pm_arg *arg)
 
 /* The head of a tuple; whoever asked goes on with its elements. */
 static bool
-arg_set_tuple(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
-              PyObject *value, struct pm_arg *arg)
+arg_set_tuple(const struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
     Py_ssize_t n = PyTuple_Size(value);
     if (n > PM_MAX_TUPLE)
-        return pm_arg_fail(kernel, reading, index,
+        return pm_arg_fail(taking->kernel, taking->reading, index,
                            "a tuple of more than 1024 elements; pass an array");
     arg->type.kind = IR_ARG_TUPLE;
     arg->type.n_elems = (uint16_t)n;
@@ -279,52 +271,71 @@ arg_is_tensor(const struct pm_state *state, const PyTypeObject *type)
     return type == state->ndarray || pm_exchange_knows(state, type);
 }
 
+/* gpu.In(x) and its like: the array, and how it travels. */
 static bool
-arg_get_rare(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
-             uint32_t index, PyObject *value, struct pm_arg *arg)
+arg_get_transfer(struct pm_taking *taking, uint32_t index, enum pm_transfer transfer,
+                 PyObject *array, struct pm_arg *arg)
 {
-    int found = arg_get_numpy(kernel, reading, index, value, arg);
+    if (!Py_IS_TYPE(array, taking->state->array_type)) {
+        int found = arg_get_foreign(taking, index, array, arg);
+        if (!found)
+            pm_arg_fail(taking->kernel, taking->reading, index,
+                        "gpu.In, gpu.Out and gpu.InOut take arrays");
+        if (found == 1)
+            arg->foreign->transfer = (uint8_t)transfer;
+        return found == 1;
+    }
+    return pm_arg_get(taking, index, array, arg);
+}
+
+static bool
+arg_get_rare(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
+{
+    int found = arg_get_numpy(taking, index, value, arg);
     if (found)
         return found == 1;
     if (PyLong_Check(value)) /* IntEnum and the like */
-        return arg_get_int(kernel, reading, index, value, arg);
+        return arg_get_int(taking, index, value, arg);
     if (PyFloat_Check(value)) {
         arg_set_double(arg, PyFloat_AsDouble(value));
         return true;
     }
-    if (arg_is_constant(kernel->state, value))
+    PyObject *array;
+    enum pm_transfer transfer = pm_transfer_get(taking->state, value, &array);
+    if (transfer)
+        return arg_get_transfer(taking, index, transfer, array, arg);
+    if (arg_is_constant(taking->state, value))
         return arg_set_object(value, arg);
     if (PyTuple_Check(value))
-        return arg_set_tuple(kernel, reading, index, value, arg);
+        return arg_set_tuple(taking, index, value, arg);
     if (PyList_Check(value) || PyDict_Check(value))
-        return arg_fail_type(kernel, reading, index, value);
-    if (kernel->state->generic && PyObject_TypeCheck(value, kernel->state->generic))
-        return arg_fail_type(kernel, reading, index, value);
-    found = arg_get_foreign(kernel, reading, dev, index, value, arg);
+        return arg_fail_type(taking, index, value);
+    if (taking->state->generic && PyObject_TypeCheck(value, taking->state->generic))
+        return arg_fail_type(taking, index, value);
+    found = arg_get_foreign(taking, index, value, arg);
     if (!found && PyCallable_Check(value)) /* functions of C, NumPy's among them */
         return arg_set_object(value, arg);
-    return found ? found == 1 : arg_fail_type(kernel, reading, index, value);
+    return found ? found == 1 : arg_fail_type(taking, index, value);
 }
 
 bool
-pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
-           uint32_t index, PyObject *value, struct pm_arg *arg)
+pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
     memset(arg, 0, sizeof *arg);
     arg->object = value;
-    if (Py_IS_TYPE(value, kernel->state->array_type)) {
+    if (Py_IS_TYPE(value, taking->state->array_type)) {
         struct pm_array *array = (struct pm_array *)value;
         arg_set_view(arg, &array->view);
-        if (array->dev == dev)
+        if (array->dev == taking->dev)
             return true;
-        if (!pm_device_check(kernel->state, array->dev))
+        if (!pm_device_check(taking->state, array->dev))
             return false;
         char where[24];
         pm_device_print(array->dev, where);
-        return arg_check_device(kernel, reading, index, dev, where);
+        return arg_check_device(taking, index, where);
     }
     if (Py_IS_TYPE(value, &PyLong_Type))
-        return arg_get_int(kernel, reading, index, value, arg);
+        return arg_get_int(taking, index, value, arg);
     if (Py_IS_TYPE(value, &PyFloat_Type)) {
         arg_set_double(arg, PyFloat_AsDouble(value));
         return true;
@@ -333,9 +344,9 @@ pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt
         arg_set_scalar(arg, IR_T_BOOL, value == Py_True);
         return true;
     }
-    if (arg_is_tensor(kernel->state, Py_TYPE(value)))
-        return arg_get_foreign(kernel, reading, dev, index, value, arg) == 1;
-    return arg_get_rare(kernel, reading, dev, index, value, arg);
+    if (arg_is_tensor(taking->state, Py_TYPE(value)))
+        return arg_get_foreign(taking, index, value, arg) == 1;
+    return arg_get_rare(taking, index, value, arg);
 }
 
 void

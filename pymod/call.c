@@ -4,49 +4,25 @@
  * slots and launches: no allocation and no attribute look-up when all arrays are ours. The limits
  * of the device are checked once per launcher and entry.
  *
- * Host arrays are used in place on the CPU device, which is then waited for; on a GPU they are
- * copied there and, if the kernel writes them, back. Memory of other libraries is used where it is,
- * after the work of the stream that its owner names. */
-#include "pymod/pm.h"
+ * Arrays that are not ours are made ready by staging.c. */
+#include "pymod/call_t.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define AREA_B 1024
-#define WARN_COPY_B (4u << 20)
 
 /* A queue that is full blocks the launch, and may be emptied by a callback that needs the GIL. */
 #define N_QUEUED_WITH_GIL 256
 
-struct call {
-    struct pm_launcher *launcher;
-    struct pm_kernel *kernel;
-    struct pm_reading *reading;
-    struct rt_device *dev;
-    uint32_t n_args; /* with the elements of tuples */
-    uint32_t room;
-    bool python;
-    bool foreign; /* some array is not ours */
-    bool read_only;
-    struct pm_arg *args;
-    struct ir_argtype *types;
-    PyObject *kept; /* a list of values that only this call refers to, or NULL */
-};
-
-static const char *
-call_name(const struct call *call, uint32_t i)
+bool
+pm_call_fail(const struct call *call, uint32_t i, const char *reason)
 {
-    return call->reading->module->funcs.data[0]->params[call->args[i].param].name;
+    return pm_arg_fail(call->taking.kernel, call->taking.reading, call->args[i].param, reason);
 }
 
-static bool
-call_fail(const struct call *call, uint32_t i, const char *reason)
-{
-    return pm_arg_fail(call->kernel, call->reading, call->args[i].param, reason);
-}
-
-static void
-call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigned char *area)
+void
+pm_call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigned char *area)
 {
     const struct sp_param *param = artifact->params, *end = param + artifact->n_params;
     for (; param < end; param++) {
@@ -67,14 +43,15 @@ static bool
 call_warn_grid(const struct pm_launcher *self, struct rt_device *dev, struct pm_entry *entry)
 {
     const struct rt_info *info = rt_device_info(dev);
-    const int64_t *grid = self->config.grid, *block = self->config.block;
-    long long n_blocks = grid[0] * grid[1] * grid[2];
+    const uint32_t *grid = self->launch.grid, *block = self->launch.block;
+    long long n_blocks = (long long)grid[0] * grid[1] * grid[2];
     if (info->kind != RT_CUDA || self->kernel->is_internal || entry->warned_grid ||
         n_blocks >= info->n_processors)
         return true;
-    char *text = sp_warning_text(SP_W_SMALL_GRID, self->kernel->name_utf8, n_blocks,
-                                 n_blocks == 1 ? "" : "s", block[0] * block[1] * block[2],
-                                 (int)info->n_processors, (int)(info->n_processors - n_blocks));
+    char *text =
+        sp_warning_text(SP_W_SMALL_GRID, self->kernel->name_utf8, n_blocks,
+                        n_blocks == 1 ? "" : "s", (long long)block[0] * block[1] * block[2],
+                        (int)info->n_processors, (int)(info->n_processors - n_blocks));
     return entry->warned_grid = pm_warn_launch(self->kernel->state, SP_W_SMALL_GRID, text);
 }
 
@@ -83,7 +60,14 @@ call_prepare(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *e
 {
     struct sp_diag diag;
     sp_diag_init(&diag);
-    const struct pm_config *config = &self->config;
+    struct pm_config *config = &self->config, chosen;
+    if (config->n_tasks) { /* forall: as many threads as the kernel can have, but few for balance */
+        uint32_t most = entry->code->attributes.max_threads;
+        chosen = *config;
+        config = &chosen;
+        config->block[0] = most && most < PM_FORALL_BLOCK ? most : PM_FORALL_BLOCK;
+        config->grid[0] = (config->n_tasks - 1) / config->block[0] + 1;
+    }
     if (!rt_limits_check(rt_device_info(dev), &entry->code->attributes, config->grid, config->block,
                          config->shared_B, &diag))
         return pm_raise(self->kernel->state, &diag);
@@ -104,41 +88,56 @@ call_prepare(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *e
     return true;
 }
 
-static bool
-call_start(struct call *call, struct pm_entry *entry)
+bool
+pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *entry,
+               rt_stream stream, void *area)
 {
-    struct pm_launcher *self = call->launcher;
-    struct pm_state *state = call->kernel->state;
-    uint64_t room[AREA_B / 8];
-    void *area = room;
+    struct pm_state *state = self->kernel->state;
     struct sp_diag diag;
-    if (self->prepared != entry->serial && !call_prepare(self, call->dev, entry))
+    if (self->stream && Py_IS_TYPE(self->stream, state->stream_type) &&
+        !pm_stream_parse(state, self->stream, &stream))
+        return false; /* it was closed */
+    if (self->prepared != entry->serial && !call_prepare(self, dev, entry))
         return false;
     struct rt_launch launch = self->launch;
     launch.thread = pm_thread();
-    if (entry->artifact->params_size_B > AREA_B)
-        area = sp_alloc(entry->artifact->params_size_B);
-    call_pack(entry->artifact, call->args, area);
+    launch.stream = stream;
     sp_diag_init(&diag);
     bool ok;
     if (++state->n_queued > N_QUEUED_WITH_GIL) {
         Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_launch(call->dev, entry->code, &launch, area, &diag);
+        ok = rt_device_launch(dev, entry->code, &launch, area, &diag);
         Py_END_ALLOW_THREADS
     } else {
-        ok = rt_device_launch(call->dev, entry->code, &launch, area, &diag);
+        ok = rt_device_launch(dev, entry->code, &launch, area, &diag);
     }
-    if (area != room)
-        free(area);
     if (!ok)
         pm_raise(state, &diag);
-    return ok && (!state->launch_blocking || pm_wait(state, call->dev, &launch.stream));
+    return ok && (!state->launch_blocking || pm_wait(state, dev, &stream));
 }
 
-static bool
-call_is_written(const struct artifact *artifact, uint32_t i)
+bool
+pm_call_start(struct call *call, struct pm_entry *entry)
 {
-    return artifact->written >> (i < 63 ? i : 63) & 1;
+    uint64_t room[AREA_B / 8];
+    void *area = room;
+    if (entry->artifact->params_size_B > AREA_B)
+        area = sp_alloc(entry->artifact->params_size_B);
+    pm_call_pack(entry->artifact, call->args, area);
+    bool ok = pm_call_launch(call->launcher, call->taking.dev, entry, call->stream, area);
+    if (area != room)
+        free(area);
+    return ok;
+}
+
+/* Elements of which several are one and the same place in memory. */
+static bool
+call_is_repeated(const struct pm_view *view)
+{
+    for (uint32_t i = 0; view->size && i < view->rank; i++)
+        if (view->shape[i] > 1 && view->strides[i] == 0)
+            return true;
+    return false;
 }
 
 static bool
@@ -146,169 +145,23 @@ call_check_written(struct call *call, const struct artifact *artifact)
 {
     for (uint32_t i = 0; i < call->n_args; i++) {
         const struct pm_view *view = call->args[i].view;
-        if (view && view->read_only && call_is_written(artifact, i))
-            return call_fail(call, i,
-                             "the array is read-only and the kernel writes it; pass x.copy()");
-    }
-    return true;
-}
-
-/* Host arrays with elements in common, one of them written: the same elements get one copy, others
- * are refused, because two copies would part ways. */
-static bool
-call_share_staged(struct call *call, const struct artifact *artifact, uint32_t i)
-{
-    struct pm_foreign *foreign = call->args[i].foreign;
-    for (uint32_t k = 0; k < i; k++) {
-        const struct pm_foreign *other = call->args[k].foreign;
-        bool written = call_is_written(artifact, i) || call_is_written(artifact, k);
-        if (!other || !other->on_host || !written)
-            continue;
-        if (pm_view_same(&foreign->view, &other->view)) {
-            foreign->staged = other->staged;
-            foreign->shares_staged = true;
-            return true;
-        }
-        if (!pm_view_overlap(&foreign->view, &other->view))
-            continue;
-        char reason[200];
-        PyOS_snprintf(reason, sizeof reason,
-                      "it overlaps argument '%.60s' in part, and the kernel writes; pass x.copy()",
-                      call_name(call, k));
-        return call_fail(call, i, reason);
-    }
-    return true;
-}
-
-/* Makes a foreign array's memory ready for the kernel. */
-static bool
-call_stage(struct call *call, const struct artifact *artifact, uint32_t i)
-{
-    struct pm_state *state = call->kernel->state;
-    struct pm_arg *arg = &call->args[i];
-    struct pm_foreign *foreign = arg->foreign;
-    rt_stream stream = call->launcher->config.stream;
-    if (!foreign->on_host) {
-        bool same = foreign->stream == stream || (foreign->stream <= 1 && stream <= 1);
-        return !foreign->has_stream || same || pm_wait(state, call->dev, &foreign->stream);
-    }
-    if (rt_device_info(call->dev)->kind == RT_CPU)
-        return true;
-    if (!call_share_staged(call, artifact, i))
-        return false;
-    if (foreign->shares_staged) {
-        arg->view = &foreign->staged;
-        return true;
-    }
-    foreign->staged = foreign->view;
-    foreign->staged.data = 0;
-    struct sp_diag diag;
-    sp_diag_init(&diag);
-    uint64_t size_B = (uint64_t)foreign->view.size * pm_dtype_size_B(foreign->view.dtype);
-    bool ok;
-    if (!pm_view_contiguous(&foreign->staged, foreign->view.layout == IR_LAYOUT_F))
-        return pm_fail(state, BAD_VALUE, "an array of more than 2^61 bytes");
-    Py_BEGIN_ALLOW_THREADS
-    ok = rt_device_alloc(call->dev, size_B, stream, &foreign->staged.data, &diag);
-    Py_END_ALLOW_THREADS
-    if (!ok)
-        return pm_raise(state, &diag);
-    arg->view = &foreign->staged;
-    return pm_upload(state, call->dev, &foreign->staged, &foreign->view, stream);
-}
-
-static bool
-call_unstage(struct call *call, const struct artifact *artifact, uint32_t i)
-{
-    struct pm_foreign *foreign = call->args[i].foreign;
-    /* Of arguments that share a copy each brings it back if it is written: the same elements. */
-    return !foreign->staged.data || !call_is_written(artifact, i) ||
-           pm_download(call->kernel->state, call->dev, &foreign->view, &foreign->staged,
-                       call->launcher->config.stream);
-}
-
-static bool
-call_free_staged(struct call *call)
-{
-    bool all = true;
-    for (uint32_t i = 0; i < call->n_args; i++) {
-        struct pm_foreign *foreign = call->args[i].foreign;
-        if (!foreign || !foreign->staged.data || foreign->shares_staged)
-            continue;
-        struct sp_diag diag;
-        sp_diag_init(&diag);
-        bool ok;
-        Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_free(call->dev, foreign->staged.data, &diag);
-        Py_END_ALLOW_THREADS
-        foreign->staged.data = 0;
-        if (!ok && !PyErr_Occurred())
-            pm_raise(call->kernel->state, &diag);
-        sp_diag_finish(&diag);
-        all = all && ok;
-    }
-    return all;
-}
-
-/* Large host arrays that travel with every launch are said so once per entry. */
-static bool
-call_warn_copies(const struct call *call, struct pm_entry *entry)
-{
-    uint64_t up_B = 0, down_B = 0;
-    if (entry->warned_copy || rt_device_info(call->dev)->kind != RT_CUDA)
-        return true;
-    for (uint32_t i = 0; i < call->n_args; i++) {
         const struct pm_foreign *foreign = call->args[i].foreign;
-        if (!foreign || !foreign->on_host)
+        bool copied = foreign && foreign->on_host && foreign->transfer == PM_TRANSFER_IN;
+        if (!view || copied || !call_is_written(artifact, i))
             continue;
-        uint64_t size_B = (uint64_t)foreign->view.size * pm_dtype_size_B(foreign->view.dtype);
-        up_B += size_B;
-        down_B += call_is_written(entry->artifact, i) ? size_B : 0;
+        if (view->read_only)
+            return pm_call_fail(call, i,
+                                "the array is read-only and the kernel writes it; pass x.copy()");
+        if (call_is_repeated(view))
+            return pm_call_fail(call, i,
+                                "elements of the array share memory (a stride is 0, as broadcast "
+                                "and expand leave it) and the kernel writes it; pass x.copy(), in "
+                                "torch x.contiguous()");
     }
-    if (up_B < WARN_COPY_B)
-        return true;
-    char *text = sp_warning_text(SP_W_HOST_COPY, call->kernel->name_utf8, (double)up_B / (1 << 20),
-                                 (double)down_B / (1 << 20));
-    return entry->warned_copy = pm_warn_launch(call->kernel->state, SP_W_HOST_COPY, text);
+    return true;
 }
 
-/* Waits for the kernel and brings its results back: also those of threads that ended before or
- * beside one that raised. The kernel's exception goes before those of the copies. */
-static bool
-call_finish_staged(struct call *call, const struct artifact *artifact)
-{
-    PyObject *type = NULL, *value = NULL, *traceback = NULL;
-    bool waited = pm_wait(call->kernel->state, call->dev, &call->launcher->config.stream);
-    if (!waited)
-        PyErr_Fetch(&type, &value, &traceback);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < call->n_args; i++)
-        if (call->args[i].foreign)
-            ok = call_unstage(call, artifact, i);
-    if (!waited)
-        PyErr_Restore(type, value, traceback);
-    return waited && ok;
-}
-
-static bool
-call_start_foreign(struct call *call, struct pm_entry *entry)
-{
-    if (!call_warn_copies(call, entry))
-        return false;
-    bool ok = true, on_host = false;
-    for (uint32_t i = 0; ok && i < call->n_args; i++) {
-        if (!call->args[i].foreign)
-            continue;
-        on_host |= call->args[i].foreign->on_host;
-        ok = call_stage(call, entry->artifact, i);
-    }
-    ok = ok && call_start(call, entry);
-    if (ok && on_host)
-        ok = call_finish_staged(call, entry->artifact);
-    return call_free_staged(call) && ok;
-}
-
-/* Makes room for one more argument; the inline arrays are those of pm_call. */
+/* Makes room for one more argument; the first ones are in the call itself. */
 static void
 call_reserve(struct call *call)
 {
@@ -318,7 +171,7 @@ call_reserve(struct call *call)
     struct pm_arg *args = sp_alloc(room * sizeof *args);
     struct ir_argtype *types = sp_alloc(room * sizeof *types);
     memcpy(args, call->args, call->n_args * sizeof *args);
-    if (call->room > PM_N_INLINE_ARGS) {
+    if (call->args != call->few_args) {
         free(call->args);
         free(call->types);
     }
@@ -344,7 +197,7 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
 {
     call_reserve(call);
     struct pm_arg *arg = &call->args[call->n_args];
-    if (!pm_arg_get(call->kernel, call->reading, call->dev, param, value, arg))
+    if (!pm_arg_get(&call->taking, param, value, arg))
         return false;
     bool inside = depth > 0 && depth < PM_MAX_TUPLE_DEPTH;
     if (inside && arg->type.kind == IR_ARG_OBJECT && pm_arg_is_member(value)) {
@@ -354,102 +207,182 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
     }
     arg->param = param;
     call->foreign |= arg->foreign != NULL;
-    call->read_only |= arg->view && arg->view->read_only;
+    if (arg->view)
+        call->odd |= arg->view->read_only | (arg->view->layout == IR_LAYOUT_ANY);
     call->n_args++;
     if (arg->type.kind != IR_ARG_TUPLE)
         return true;
     if (depth >= PM_MAX_TUPLE_DEPTH)
-        return call_fail(call, call->n_args - 1, "tuples nested too deeply");
+        return pm_call_fail(call, call->n_args - 1, "tuples nested too deeply");
     uint32_t n = arg->type.n_elems;
     if (call->n_args + n > IR_MAX_LEAVES)
-        return call_fail(call, call->n_args - 1, "tuples of too many elements; pass an array");
+        return pm_call_fail(call, call->n_args - 1, "tuples of too many elements; pass an array");
     for (uint32_t i = 0; i < n; i++)
         if (!call_add(call, param, PyTuple_GetItem(value, i), depth + 1))
             return false;
     return true;
 }
 
+/* The python device gets what is inside of gpu.In and its like: In as a copy. */
 static bool
-call_run(struct call *call, PyObject *const *values)
+call_run_python(struct call *call, PyObject *const *values, uint32_t n_values)
 {
-    struct pm_kernel *kernel = call->kernel;
-    uint32_t n = call->reading->n_params + call->reading->has_varargs;
+    struct pm_state *state = call->taking.state;
+    PyObject **plain = sp_alloc((n_values + 1) * sizeof *plain), *array;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < n_values; i++) {
+        plain[i] = values[i];
+        enum pm_transfer transfer = pm_transfer_get(state, values[i], &array);
+        if (transfer)
+            plain[i] = array;
+        if (transfer == PM_TRANSFER_IN && !Py_IS_TYPE(array, state->array_type)) {
+            plain[i] = PyObject_CallMethod(array, "copy", NULL);
+            ok = call_keep(call, plain[i]);
+        }
+    }
+    ok = ok && pm_pydevice_run(call->launcher, call->taking.dev, plain, n_values, call->args,
+                               call->n_args);
+    free(plain);
+    return ok;
+}
+
+bool
+pm_call_take(struct call *call, PyObject *const *values)
+{
+    const struct pm_reading *reading = call->taking.reading;
+    uint32_t n = reading->n_params + reading->has_varargs;
     for (uint32_t i = 0; i < n; i++)
         if (!call_add(call, i, values[i], 0))
             return false;
-    n = call->n_args;
-    if (kernel->n_declared && !pm_args_declared(kernel, call->args, n))
-        return false;
-    if (call->python)
-        return pm_pydevice_run(call->launcher, call->dev, values,
-                               call->reading->n_params + call->reading->has_varargs, call->args, n);
+    struct pm_kernel *kernel = call->taking.kernel;
+    return !kernel->n_declared || pm_args_declared(kernel, call->args, call->n_args);
+}
+
+struct pm_entry *
+pm_call_entry(struct call *call)
+{
+    uint32_t n = call->n_args;
     for (uint32_t i = 0; i < n; i++)
         call->types[i] = call->args[i].type;
-    struct pm_entry *entry = pm_entry_get(kernel, call->reading, call->dev, call->types, n);
-    if (!entry || (call->read_only && !call_check_written(call, entry->artifact)))
+    struct pm_entry *entry =
+        pm_entry_get(call->taking.kernel, call->taking.reading, call->taking.dev, call->types, n);
+    return entry && (!call->odd || call_check_written(call, entry->artifact)) ? entry : NULL;
+}
+
+static bool
+call_run(struct call *call, PyObject *const *values)
+{
+    struct pm_state *state = call->taking.state;
+    if (!pm_call_take(call, values))
+        return false;
+    if (call->python)
+        return call_run_python(call, values,
+                               call->taking.reading->n_params + call->taking.reading->has_varargs);
+    struct pm_entry *entry = pm_call_entry(call);
+    if (!entry)
         return false;
     if (!call->foreign)
-        return call_start(call, entry);
-    pm_quiet_begin(kernel->state);
-    bool ok = call_start_foreign(call, entry);
-    pm_quiet_end(kernel->state);
+        return pm_call_start(call, entry);
+    pm_quiet_begin(state);
+    bool ok = pm_call_start_foreign(call, entry);
+    pm_quiet_end(state);
     return ok;
+}
+
+void
+pm_call_init(struct call *call, struct pm_launcher *launcher, struct pm_reading *reading,
+             const struct pm_place *place)
+{
+    struct pm_kernel *kernel = launcher->kernel;
+    call->launcher = launcher;
+    call->taking.state = kernel->state;
+    call->taking.kernel = kernel;
+    call->taking.reading = reading;
+    call->taking.dev = place->dev;
+    call->python = place->python && !kernel->is_internal;
+    call->taking.current.known = false;
+    call->taking.current.consumer = launcher->config.stream;
+    call->stream = launcher->config.stream;
+    call->n_args = 0;
+    call->room = PM_N_INLINE_ARGS;
+    call->foreign = call->odd = false;
+    call->args = call->few_args;
+    call->types = call->few_types;
+    call->kept = NULL;
+}
+
+void
+pm_call_finish(struct call *call)
+{
+    for (uint32_t i = 0; i < call->n_args; i++)
+        pm_arg_release(call->taking.state, &call->args[i]);
+    Py_XDECREF(call->kept);
+    if (call->args != call->few_args) {
+        free(call->args);
+        free(call->types);
+    }
+}
+
+bool
+pm_call_values(struct pm_launcher *launcher, struct pm_reading *reading,
+               const struct pm_place *place, PyObject *const *values)
+{
+    struct call call;
+    pm_call_init(&call, launcher, reading, place);
+    if (launcher->kernel->is_internal && Py_IS_TYPE(values[0], call.taking.state->array_type))
+        call.taking.dev = ((struct pm_array *)values[0])->dev;
+    bool ok = call_run(&call, values);
+    pm_call_finish(&call);
+    return ok;
+}
+
+bool
+pm_call_begin(struct pm_kernel *kernel, struct pm_reading **reading_out,
+              const struct pm_place **place_out)
+{
+    struct pm_state *state = kernel->state;
+    const struct pm_place *place = pm_place(state);
+    struct pm_reading *reading = place ? pm_kernel_reading(kernel) : NULL;
+    if (!reading)
+        return false;
+    reading->refs++; /* whatever lets go of the GIL comes later */
+    if (state->announce && !kernel->is_internal)
+        pm_announce(state);
+    *reading_out = reading;
+    *place_out = place;
+    return true;
 }
 
 PyObject *
 pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     struct pm_launcher *self = (struct pm_launcher *)object;
-    struct pm_kernel *kernel = self->kernel;
-    struct pm_state *state = kernel->state;
-    const struct pm_place *place = pm_place(state);
-    struct pm_reading *reading = place ? pm_kernel_reading(kernel) : NULL;
-    if (!reading)
+    struct pm_reading *reading;
+    const struct pm_place *place;
+    if (!pm_call_begin(self->kernel, &reading, &place))
         return NULL;
-    reading->refs++; /* whatever lets go of the GIL comes later */
-    if (state->announce && !kernel->is_internal)
-        pm_announce(state);
     uint32_t n = reading->n_params;
     Py_ssize_t n_args = (Py_ssize_t)(nargsf & ~((size_t)1 << (8 * sizeof(size_t) - 1)));
-    PyObject *few_values[PM_N_INLINE_ARGS], **values = few_values;
-    struct pm_arg few_args[PM_N_INLINE_ARGS];
-    struct ir_argtype few_types[PM_N_INLINE_ARGS];
-    struct call call = {.launcher = self,
-                        .kernel = kernel,
-                        .reading = reading,
-                        .dev = place->dev,
-                        .python = place->python && !kernel->is_internal,
-                        .room = PM_N_INLINE_ARGS,
-                        .args = few_args,
-                        .types = few_types};
-    if (n + 1 > PM_N_INLINE_ARGS)
-        values = sp_alloc((n + 1) * sizeof *values);
-    values[n] = NULL;
-    if (kernel->is_internal && Py_IS_TYPE(args[0], state->array_type))
-        call.dev = ((struct pm_array *)args[0])->dev;
     bool ok;
-    if (!kwnames && n_args == (Py_ssize_t)n && !reading->has_varargs)
-        ok = call_run(&call, args);
-    else
-        ok = pm_bind(kernel, reading, args, n_args, kwnames, values) && call_run(&call, values);
-    if (call.foreign || !ok)
-        for (uint32_t i = 0; i < call.n_args; i++)
-            pm_arg_release(state, &call.args[i]);
-    Py_XDECREF(values[n]);
-    Py_XDECREF(call.kept);
-    if (values != few_values)
-        free(values);
-    if (call.args != few_args) {
-        free(call.args);
-        free(call.types);
+    if (!kwnames && n_args == (Py_ssize_t)n && !reading->has_varargs) {
+        ok = pm_call_values(self, reading, place, args);
+    } else {
+        PyObject *few_values[PM_N_INLINE_ARGS], **values = few_values;
+        if (n + 1 > PM_N_INLINE_ARGS)
+            values = sp_alloc((n + 1) * sizeof *values);
+        values[n] = NULL;
+        ok = pm_bind(self->kernel, reading, args, n_args, kwnames, values) &&
+             pm_call_values(self, reading, place, values);
+        Py_XDECREF(values[n]);
+        if (values != few_values)
+            free(values);
     }
     pm_reading_unref(reading);
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 
-/* For callers without vectorcall: the values in one array, as vectorcall has them. */
 PyObject *
-pm_call_tuple(PyObject *self, PyObject *args, PyObject *kwargs)
+pm_call_as_vector(pm_vectorcall function, PyObject *self, PyObject *args, PyObject *kwargs)
 {
     Py_ssize_t n_args = PyTuple_Size(args), n_names = kwargs ? PyDict_Size(kwargs) : 0;
     PyObject **values = sp_alloc((size_t)(n_args + n_names) * sizeof *values);
@@ -463,8 +396,14 @@ pm_call_tuple(PyObject *self, PyObject *args, PyObject *kwargs)
         ok = PyTuple_SetItem(names, i, Py_NewRef(name)) == 0;
     }
     if (ok)
-        result = pm_call(self, values, (size_t)n_args, n_names ? names : NULL);
+        result = function(self, values, (size_t)n_args, n_names ? names : NULL);
     Py_XDECREF(names);
     free(values);
     return result;
+}
+
+PyObject *
+pm_call_tuple(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    return pm_call_as_vector(pm_call, self, args, kwargs);
 }

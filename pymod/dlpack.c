@@ -1,21 +1,38 @@
 /* dlpack: arrays of objects with `__dlpack__` (torch, JAX, TensorFlow, ...), borrowed for a launch.
  *
  * The capsule is only looked into, never consumed: its own destructor frees the tensor when the
- * launch lets it go. Device tensors are asked for on the legacy default stream, so the producer
- * orders its work before that. The structures are DLPack's binary interface, version 0 and the
- * unversioned capsule. */
+ * launch lets it go. Device tensors are asked for on the stream of the launch, so the producer
+ * orders its work before that. The structures are DLPack's binary interface: the capsule of version
+ * 1, which says whether the memory may be written, and the older one of producers that do not take
+ * `max_version`. */
 #include "pymod/pm.h"
 
-static ir_type
-dlpack_dtype(const struct pm_dl_tensor *tensor)
+/* As the binary interface of version 1 lays it out. */
+struct dl_versioned {
+    uint32_t major, minor;
+    void *context;
+    void (*deleter)(struct dl_versioned *self);
+    uint64_t flags;
+    struct pm_dl_tensor tensor;
+};
+enum { DL_READ_ONLY = 1 };
+
+void
+pm_dlpack_init(struct pm_state *state)
 {
-    for (ir_type scalar = IR_LAST_SCALAR; scalar >= IR_FIRST_SCALAR; scalar--) { /* floats first */
+    for (ir_type scalar = IR_FIRST_SCALAR; scalar <= IR_LAST_SCALAR; scalar++) {
         const struct ir_scalar_row *row = ir_scalar_row(scalar);
-        if (!row->weak && row->dlpack == tensor->code && row->bits == tensor->bits &&
-            tensor->lanes == 1)
-            return scalar;
+        if (!row->weak && row->dlpack < PM_N_DL_CODES && row->bits >= 8 && row->bits <= 64)
+            state->dl_types[row->dlpack][row->bits / 8u] = (uint8_t)scalar;
     }
-    return IR_T_NONE;
+}
+
+static ir_type
+dlpack_dtype(const struct pm_state *state, const struct pm_dl_tensor *tensor)
+{
+    bool known = tensor->code < PM_N_DL_CODES && tensor->bits <= 64 && tensor->bits % 8 == 0 &&
+                 tensor->lanes == 1;
+    return known ? state->dl_types[tensor->code][tensor->bits / 8u] : IR_T_NONE;
 }
 
 static int
@@ -30,23 +47,55 @@ dlpack_device(struct pm_state *state, PyObject *object)
     return (int)kind;
 }
 
+/* `stream`: NULL for memory of the host. */
 static PyObject *
-dlpack_capsule(struct pm_state *state, PyObject *object, bool on_device)
+dlpack_call(struct pm_state *state, PyObject *method, PyObject *stream, bool versioned)
 {
-    PyObject *method = PyObject_GetAttr(object, state->s_dlpack);
-    PyObject *empty = method ? PyTuple_New(0) : NULL;
-    PyObject *kwargs = empty ? PyDict_New() : NULL;
-    PyObject *capsule = NULL;
-    if (kwargs) {
-        PyObject *one = PyLong_FromLong(1);
-        if (one && (!on_device || PyDict_SetItem(kwargs, state->s_stream, one) == 0))
-            capsule = PyObject_Call(method, empty, kwargs);
-        Py_XDECREF(one);
-    }
+    PyObject *empty = PyTuple_New(0), *kwargs = PyDict_New(), *capsule = NULL;
+    PyObject *version = versioned ? Py_BuildValue("(ii)", 1, 2) : NULL;
+    bool ok = empty && kwargs && (version || !versioned) &&
+              (!version || PyDict_SetItem(kwargs, state->s_max_version, version) == 0) &&
+              (!stream || PyDict_SetItem(kwargs, state->s_stream, stream) == 0);
+    if (ok)
+        capsule = PyObject_Call(method, empty, kwargs);
+    Py_XDECREF(version);
     Py_XDECREF(kwargs);
     Py_XDECREF(empty);
+    return capsule;
+}
+
+static PyObject *
+dlpack_capsule(struct pm_state *state, PyObject *object, bool on_device, rt_stream consumer)
+{
+    PyObject *method = PyObject_GetAttr(object, state->s_dlpack), *stream = NULL;
+    if (on_device) /* 1 is the default stream there */
+        stream = PyLong_FromUnsignedLongLong(consumer ? consumer : RT_STREAM_LEGACY);
+    PyObject *capsule = NULL;
+    if (method && (stream || !on_device)) {
+        capsule = dlpack_call(state, method, stream, true);
+        if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
+            PyErr_Clear();
+            capsule = dlpack_call(state, method, stream, false);
+        }
+    }
+    Py_XDECREF(stream);
     Py_XDECREF(method);
     return capsule;
+}
+
+/* The tensor in the capsule; NULL if it is none. */
+static const struct pm_dl_tensor *
+dlpack_open(PyObject *capsule, bool *read_only_out)
+{
+    if (PyCapsule_IsValid(capsule, "dltensor"))
+        return PyCapsule_GetPointer(capsule, "dltensor");
+    if (!PyCapsule_IsValid(capsule, "dltensor_versioned"))
+        return NULL;
+    const struct dl_versioned *versioned = PyCapsule_GetPointer(capsule, "dltensor_versioned");
+    if (versioned->major != 1)
+        return NULL;
+    *read_only_out = versioned->flags & DL_READ_ONLY;
+    return &versioned->tensor;
 }
 
 /* Bytes of DLPack's elements; false if they do not fit. */
@@ -63,16 +112,21 @@ dlpack_strides(const struct pm_dl_tensor *tensor, struct pm_view *view)
 }
 
 int
-pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor, const char *what,
-                       struct pm_foreign *foreign)
+pm_foreign_read_dlpack(struct pm_state *state, PyObject *object, const struct pm_dl_tensor *tensor,
+                       const char *what, struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
     char message[300];
-    view->dtype = (uint8_t)dlpack_dtype(tensor);
-    if (view->dtype == IR_T_NONE || tensor->n_dims < 0 || tensor->n_dims > IR_MAX_RANK) {
+    view->dtype = (uint8_t)dlpack_dtype(state, tensor);
+    if (view->dtype == IR_T_NONE) {
+        PyOS_snprintf(message, sizeof message, "%d bits of DLPack's code %d", (int)tensor->bits,
+                      (int)tensor->code);
+        return pm_foreign_fail_dtype(state, object, what, message);
+    }
+    if (tensor->n_dims < 0 || tensor->n_dims > IR_MAX_RANK) {
         PyOS_snprintf(message, sizeof message,
-                      "%.120s: a tensor of %d dimensions with elements of %d bits is not supported",
-                      what, (int)tensor->n_dims, (int)tensor->bits);
+                      "%.120s: a tensor of %d dimensions, arrays have at most %d; reshape it", what,
+                      (int)tensor->n_dims, IR_MAX_RANK);
         pm_fail(state, BAD_ARRAY, message);
         return -1;
     }
@@ -105,7 +159,7 @@ pm_foreign_set_kind(struct pm_state *state, const char *what, int kind, struct p
 
 int
 pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
-                  struct pm_foreign *foreign)
+                  const struct pm_current *current, struct pm_foreign *foreign)
 {
     PyObject *method = PyObject_GetAttr(object, state->s_dlpack_device);
     if (!method) {
@@ -121,16 +175,18 @@ pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
     if (pm_foreign_set_kind(state, what, kind, foreign) != 1)
         return -1;
     foreign->has_stream = !foreign->on_host;
-    PyObject *capsule = dlpack_capsule(state, object, foreign->has_stream);
+    foreign->stream = current->consumer;
+    PyObject *capsule = dlpack_capsule(state, object, foreign->has_stream, current->consumer);
     if (!capsule)
         return -1;
     foreign->owner = capsule;
-    if (!PyCapsule_IsValid(capsule, "dltensor")) {
+    const struct pm_dl_tensor *tensor = dlpack_open(capsule, &foreign->view.read_only);
+    if (!tensor) {
         char message[200];
         PyOS_snprintf(message, sizeof message, "%.120s: its __dlpack__ gives no DLPack tensor",
                       what);
         pm_fail(state, BAD_ARRAY, message);
         return -1;
     }
-    return pm_foreign_read_dlpack(state, PyCapsule_GetPointer(capsule, "dltensor"), what, foreign);
+    return pm_foreign_read_dlpack(state, object, tensor, what, foreign);
 }

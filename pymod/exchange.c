@@ -2,10 +2,12 @@
  *
  * The type's `__dlpack_c_exchange_api__` is a table of C functions; one of them fills a DLTensor
  * that is borrowed for the call, without a Python object made on the way. Looked up once per type:
- * the last few types are remembered, also those without the interface. The producer's current
- * stream is asked for, so that its work is over before the kernel reads. Source: DLPack 1.2,
- * dlpack.h. */
+ * the last few types are remembered. The producer's current
+ * stream is asked for once per launch. Types without the interface are remembered too, cupy.ndarray
+ * among them (cupy.c). Source: DLPack 1.2, dlpack.h. */
 #include "pymod/pm.h"
+
+#include <string.h>
 
 struct exchange_header {
     uint32_t major, minor;
@@ -46,44 +48,104 @@ exchange_find(const struct pm_state *state, const PyTypeObject *type)
     return NULL;
 }
 
-static const struct exchange_api *
+static struct pm_exchange
 exchange_get(struct pm_state *state, PyTypeObject *type)
 {
-    const struct pm_exchange *known = exchange_find(state, type);
-    if (known)
-        return known->api;
+    const struct pm_exchange *found = exchange_find(state, type);
+    if (found)
+        return *found;
     /* Asking may run code of the type's metaclass, and so come here again. */
-    const struct exchange_api *api = exchange_of_type(state, type);
+    struct pm_exchange known = {.type = type, .api = exchange_of_type(state, type)};
+    known.cupy = !known.api && pm_cupy_is(state, type);
+    known.is_neg = known.api ? PyObject_GetAttr((PyObject *)type, state->s_is_neg) : NULL;
+    PyErr_Clear();
     struct pm_exchange *slot = &state->exchange[state->n_exchange++ % PM_N_EXCHANGE];
-    PyObject *old = (PyObject *)slot->type;
-    *slot = (struct pm_exchange){(PyTypeObject *)Py_NewRef((PyObject *)type), api};
+    PyObject *old = (PyObject *)slot->type, *old_is_neg = slot->is_neg;
+    *slot = known;
+    Py_INCREF((PyObject *)type);
     Py_XDECREF(old);
-    return api;
+    Py_XDECREF(old_is_neg);
+    return known;
 }
 
 bool
 pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type)
 {
     const struct pm_exchange *known = exchange_find(state, type);
-    return known && known->api;
+    return known && (known->api || known->cupy);
 }
 
-/* The producer's own exception, or one in its place. */
+/* What the producer said, to its end of line: its own exception becomes the cause. */
 static int
 exchange_fail(struct pm_state *state, const char *what)
 {
-    char message[200];
-    PyOS_snprintf(message, sizeof message, "%.120s: its DLPack exchange interface failed", what);
-    if (!PyErr_Occurred())
-        pm_fail(state, BAD_ARRAY, message);
+    PyObject *type = NULL, *value = NULL, *traceback = NULL;
+    char message[400];
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        return -1;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *text = value ? PyObject_Str(value) : NULL;
+    Py_ssize_t len;
+    const char *said = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
+    PyErr_Clear();
+    size_t n = said ? strcspn(said, "\n") : 0;
+    PyOS_snprintf(message, sizeof message, "%.120s: its DLPack exchange interface failed%s%.*s",
+                  what, said ? ": " : "", (int)(n < 240 ? n : 240), said ? said : "");
+    Py_XDECREF(text);
+    PyErr_Restore(type, value, traceback);
+    pm_fail(state, BAD_ARRAY, message);
     return -1;
+}
+
+/* Torch has views whose elements are the negated ones of their memory: the imaginary parts of a
+ * conjugate. They step over the real parts: only arrays with gaps or of one element are asked. */
+static int
+exchange_check_sign(struct pm_state *state, const struct pm_exchange *known, PyObject *object,
+                    const char *what, const struct pm_view *view)
+{
+    if (!known->is_neg || (view->layout != IR_LAYOUT_ANY && view->size > 1) || !view->size)
+        return 1;
+    PyObject *negated = PyObject_CallFunctionObjArgs(known->is_neg, object, NULL);
+    bool plain = negated == Py_False;
+    Py_XDECREF(negated);
+    if (plain)
+        return 1;
+    char message[260];
+    PyOS_snprintf(message, sizeof message,
+                  "%.120s: its elements are negated when torch reads them (is_neg()); pass "
+                  "x.resolve_neg()",
+                  what);
+    PyErr_Clear();
+    pm_fail(state, BAD_ARRAY, message);
+    return -1;
+}
+
+static bool
+exchange_current(const struct exchange_api *api, const struct pm_dl_tensor *tensor,
+                 struct pm_current *current)
+{
+    if (current->known && current->library == api && current->kind == tensor->device_type &&
+        current->ordinal == tensor->device_id)
+        return true;
+    void *stream = NULL;
+    if (api->current_stream(tensor->device_type, tensor->device_id, &stream) != 0)
+        return false;
+    current->library = api;
+    current->kind = tensor->device_type;
+    current->ordinal = tensor->device_id;
+    current->stream = (rt_stream)(uintptr_t)stream;
+    current->known = true;
+    return true;
 }
 
 int
 pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
-                    struct pm_foreign *foreign)
+                    struct pm_current *current, struct pm_foreign *foreign)
 {
-    const struct exchange_api *api = exchange_get(state, Py_TYPE(object));
+    const struct pm_exchange known = exchange_get(state, Py_TYPE(object));
+    if (known.cupy)
+        return pm_foreign_cupy(state, object, what, current, foreign);
+    const struct exchange_api *api = known.api;
     if (!api)
         return 0;
     struct pm_dl_tensor tensor = {0};
@@ -93,18 +155,21 @@ pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
         return -1;
     foreign->owner = Py_NewRef(object);
     if (!foreign->on_host) {
-        void *stream = NULL;
-        if (api->current_stream(tensor.device_type, tensor.device_id, &stream) != 0)
+        if (!exchange_current(api, &tensor, current))
             return exchange_fail(state, what);
         foreign->has_stream = true;
-        foreign->stream = (rt_stream)(uintptr_t)stream;
+        foreign->stream = current->stream;
     }
-    return pm_foreign_read_dlpack(state, &tensor, what, foreign);
+    if (pm_foreign_read_dlpack(state, object, &tensor, what, foreign) != 1)
+        return -1;
+    return exchange_check_sign(state, &known, object, what, &foreign->view);
 }
 
 void
 pm_exchange_clear(struct pm_state *state)
 {
-    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
+    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++) {
         Py_CLEAR(state->exchange[i].type);
+        Py_CLEAR(state->exchange[i].is_neg);
+    }
 }

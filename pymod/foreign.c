@@ -19,8 +19,8 @@ foreign_fail(struct pm_state *state, const char *what, const char *reason)
     return -1;
 }
 
-static int
-foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, const char *given)
+int
+pm_foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, const char *given)
 {
     PyErr_Clear();
     PyObject *dtype = PyObject_GetAttrString(object, "dtype");
@@ -32,7 +32,7 @@ foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what, c
         reason, sizeof reason,
         "elements of type '%.60s' are not supported; there are bool, int8 to int64, uint8 to "
         "uint64, float16, bfloat16, float32 and float64 in the machine's byte order (write "
-        "x.astype(...))",
+        "x.astype(...), in torch x.to(...))",
         name ? name : given);
     PyErr_Clear();
     Py_XDECREF(text);
@@ -72,14 +72,17 @@ pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *f
     if (!foreign_fits(view))
         return foreign_fail(state, what, "its shape or strides are too large");
     pm_view_finish(view);
+    if (view->size && !view->data)
+        return foreign_fail(state, what,
+                            "it has no memory, as tensors of the device 'meta' and of a trace");
     if (view->size && bits % pm_dtype_size_B(view->dtype))
         return foreign_fail(state, what,
                             "its elements are not aligned to their size; write x.copy()");
     return 1;
 }
 
-static bool
-foreign_read_numbers(PyObject *tuple, int64_t *out, uint8_t *n_out)
+bool
+pm_foreign_read_numbers(PyObject *tuple, int64_t *out, uint8_t *n_out)
 {
     Py_ssize_t n = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
     if (n < 0 || n > IR_MAX_RANK)
@@ -108,11 +111,11 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
                      struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
-    PyObject *shape = PyDict_Check(dict) ? PyDict_GetItemString(dict, "shape") : NULL;
-    PyObject *typestr = shape ? PyDict_GetItemString(dict, "typestr") : NULL;
-    PyObject *data = typestr ? PyDict_GetItemString(dict, "data") : NULL;
-    PyObject *strides = data ? PyDict_GetItemString(dict, "strides") : NULL;
-    PyObject *mask = data ? PyDict_GetItemString(dict, "mask") : NULL;
+    PyObject *shape = PyDict_Check(dict) ? PyDict_GetItemWithError(dict, state->s_shape) : NULL;
+    PyObject *typestr = shape ? PyDict_GetItemWithError(dict, state->s_typestr) : NULL;
+    PyObject *data = typestr ? PyDict_GetItemWithError(dict, state->s_data) : NULL;
+    PyObject *strides = data ? PyDict_GetItemWithError(dict, state->s_strides) : NULL;
+    PyObject *mask = data ? PyDict_GetItemWithError(dict, state->s_mask) : NULL;
     Py_ssize_t len;
     if (!data || !PyUnicode_Check(typestr) || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
         return foreign_fail(state, what, "its array interface lacks shape, typestr or data");
@@ -121,20 +124,20 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
     const char *type = PyUnicode_AsUTF8AndSize(typestr, &len);
     view->dtype = (uint8_t)(type ? ir_scalar_by_typestr(type) : IR_T_NONE);
     if (view->dtype == IR_T_NONE)
-        return foreign_fail_dtype(state, object, what, type ? type : "?");
-    if (!foreign_read_numbers(shape, view->shape, &view->rank))
+        return pm_foreign_fail_dtype(state, object, what, type ? type : "?");
+    if (!pm_foreign_read_numbers(shape, view->shape, &view->rank))
         return foreign_fail(state, what, "its array interface has a bad shape");
     if (!foreign_read_handle(PyTuple_GetItem(data, 0), &view->data))
         return foreign_fail(state, what, "its array interface has a bad address");
     view->read_only = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 1;
     if (strides && strides != Py_None) {
         uint8_t n;
-        if (!foreign_read_numbers(strides, view->strides, &n) || n != view->rank)
+        if (!pm_foreign_read_numbers(strides, view->strides, &n) || n != view->rank)
             return foreign_fail(state, what, "its array interface has bad strides");
     } else if (!pm_view_contiguous(view, false)) {
         return foreign_fail(state, what, "its array interface has a bad shape");
     }
-    PyObject *stream = PyDict_GetItemString(dict, "stream");
+    PyObject *stream = PyDict_GetItemWithError(dict, state->s_stream);
     if (stream && stream != Py_None) {
         uint64_t handle;
         if (!foreign_read_handle(stream, &handle))
@@ -148,15 +151,20 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
     return pm_foreign_finish(state, what, foreign);
 }
 
-/* NumPy's arrays give no buffer for the dtypes of other packages, such as bfloat16. */
+/* Arrays that give no buffer of their elements, as NumPy's of another package's dtype and JAX's of
+ * bfloat16, tell of them otherwise. */
 static int
 foreign_by_text(struct pm_state *state, PyObject *object, const char *what,
-                struct pm_foreign *foreign)
+                const struct pm_current *current, struct pm_foreign *foreign)
 {
     PyErr_Clear();
+    pm_foreign_release(foreign);
     PyObject *dict = PyObject_GetAttr(object, state->s_array_interface);
-    if (!dict)
-        return foreign_fail_dtype(state, object, what, "?");
+    if (!dict) {
+        PyErr_Clear();
+        int found = pm_foreign_dlpack(state, object, what, current, foreign);
+        return found ? found : pm_foreign_fail_dtype(state, object, what, "?");
+    }
     foreign->on_host = true;
     int found = foreign_by_interface(state, object, dict, what, foreign);
     Py_DECREF(dict);
@@ -165,16 +173,16 @@ foreign_by_text(struct pm_state *state, PyObject *object, const char *what,
 
 static int
 foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
-                  struct pm_foreign *foreign)
+                  const struct pm_current *current, struct pm_foreign *foreign)
 {
     Py_buffer *buffer = &foreign->buffer;
     if (PyObject_GetBuffer(object, buffer, PyBUF_STRIDED_RO | PyBUF_FORMAT) < 0)
-        return foreign_by_text(state, object, what, foreign);
+        return foreign_by_text(state, object, what, current, foreign);
     foreign->has_buffer = true;
     foreign->on_host = true;
     foreign->view.dtype = (uint8_t)pm_dtype_by_format(buffer->format, buffer->itemsize);
     if (foreign->view.dtype == IR_T_NONE)
-        return foreign_fail_dtype(state, object, what, buffer->format);
+        return foreign_by_text(state, object, what, current, foreign);
     if (buffer->ndim > IR_MAX_RANK)
         return foreign_fail(state, what, "arrays have at most 8 dimensions");
     foreign->view.data = (uint64_t)(uintptr_t)buffer->buf;
@@ -203,6 +211,8 @@ foreign_find_owner(struct pm_state *state, struct pm_foreign *foreign)
     if (rt_device_info(dev)->kind != RT_CUDA || foreign->view.size == 0)
         return 1;
     foreign->ordinal = rt_device_info(dev)->ordinal;
+    if (rt_runtime_driver(state->rt)->n_devices == 1)
+        return 1;
     if (!rt_device_query(dev, foreign->view.data, &memory, &diag)) {
         pm_raise(state, &diag);
         return -1;
@@ -212,15 +222,36 @@ foreign_find_owner(struct pm_state *state, struct pm_foreign *foreign)
     return 1;
 }
 
+void
+pm_foreign_init(struct pm_foreign *foreign)
+{
+    foreign->view.data = 0;
+    foreign->view.read_only = false;
+    foreign->staged.data = 0;
+    foreign->on_host = foreign->has_stream = foreign->has_buffer = foreign->shares_staged = false;
+    foreign->transfer = PM_TRANSFER_PLAIN;
+    foreign->ordinal = 0;
+    foreign->stream = 0;
+    foreign->owner = NULL;
+}
+
 int
 pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
                struct pm_foreign *foreign)
 {
-    memset(foreign, 0, sizeof *foreign);
+    struct pm_current current = {0};
+    return pm_foreign_get_for(state, object, what, &current, foreign);
+}
+
+int
+pm_foreign_get_for(struct pm_state *state, PyObject *object, const char *what,
+                   struct pm_current *current, struct pm_foreign *foreign)
+{
+    pm_foreign_init(foreign);
     pm_numpy_look(state);
     if (state->ndarray && Py_IS_TYPE(object, state->ndarray))
-        return foreign_by_buffer(state, object, what, foreign);
-    int exchanged = pm_foreign_exchange(state, object, what, foreign);
+        return foreign_by_buffer(state, object, what, current, foreign);
+    int exchanged = pm_foreign_exchange(state, object, what, current, foreign);
     if (exchanged)
         return exchanged;
     PyObject *dict = PyObject_GetAttr(object, state->s_cuda_array_interface);
@@ -233,7 +264,7 @@ pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
         return -1;
     PyErr_Clear();
     if (PyObject_CheckBuffer(object))
-        return foreign_by_buffer(state, object, what, foreign);
+        return foreign_by_buffer(state, object, what, current, foreign);
     dict = PyObject_GetAttr(object, state->s_array_interface);
     if (dict) {
         foreign->on_host = true;
@@ -244,7 +275,7 @@ pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))
         return -1;
     PyErr_Clear();
-    return pm_foreign_dlpack(state, object, what, foreign);
+    return pm_foreign_dlpack(state, object, what, current, foreign);
 }
 
 void

@@ -260,28 +260,33 @@ kernel_take_count(struct pm_kernel *self, const char *what, PyObject *value, int
     return pm_fail(self->state, BAD_CONFIGURATION, message);
 }
 
-/* forall(n, block=256): a launcher with at least n threads along x. */
+/* forall(n, tpb=0, stream=None, sharedmem=0): a launcher with at least n threads along x. */
 static PyObject *
 kernel_forall(PyObject *object, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"n", "block", "stream", NULL};
+    static char *names[] = {"n", "tpb", "stream", "sharedmem", "block", NULL};
     struct pm_kernel *self = (struct pm_kernel *)object;
-    PyObject *count, *block = NULL, *stream = Py_None;
-    int64_t n, n_block = 256;
+    PyObject *count, *tpb = NULL, *stream = Py_None, *shared = NULL, *block = NULL;
+    int64_t n, n_block = 0;
     struct pm_config config;
     memset(&config, 0, sizeof config);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:forall", names, &count, &block, &stream) ||
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:forall", names, &count, &tpb, &stream,
+                                     &shared, &block) ||
         !pm_stream_parse(self->state, stream, &config.stream) ||
         !kernel_take_count(self, "n", count, &n) ||
-        (block && !kernel_take_count(self, "block", block, &n_block)))
+        (tpb && !kernel_take_count(self, "tpb", tpb, &n_block)) ||
+        (block && !kernel_take_count(self, "block", block, &n_block)) ||
+        (shared && !kernel_take_count(self, "sharedmem", shared, &config.shared_B)))
         return NULL;
-    if (n < 0 || n_block < 1)
+    if (n < 0 || n_block < 0 || config.shared_B < 0 || (block && n_block < 1))
         return pm_fail(self->state, BAD_CONFIGURATION,
-                       "forall needs a number of threads of 0 or more and a block of 1 or more");
+                       "forall needs a number of threads of 0 or more, a block of 1 or more and "
+                       "sharedmem of 0 or more");
     for (int i = 0; i < 3; i++)
         config.grid[i] = config.block[i] = 1;
-    config.grid[0] = n ? (n - 1) / n_block + 1 : 1;
-    config.block[0] = n_block;
+    config.block[0] = n_block ? n_block : PM_FORALL_BLOCK;
+    config.grid[0] = n ? (n - 1) / config.block[0] + 1 : 1;
+    config.n_tasks = n_block ? 0 : n;
     config.n_grid = config.n_block = 1;
     return pm_launcher_from_config(self, &config,
                                    PyLong_Check(stream) || stream == Py_None ? NULL : stream);
@@ -379,7 +384,13 @@ static PyGetSetDef kernel_getset[] = {
 static PyMethodDef kernel_methods[] = {
     KERNEL_TEXT(
         "forall", kernel_forall,
-        "forall(n, block=256, stream=None): a launcher with a thread for each of n elements."),
+        "forall(n, tpb=0, stream=None, sharedmem=0): a launcher with a thread for each of n "
+        "elements, in blocks of tpb threads (0: 256, or what the kernel allows). `block` is "
+        "another "
+        "name of tpb."),
+    {"specialize", pm_kernel_specialize, METH_VARARGS,
+     "specialize(*arguments): a kernel for the types of these arguments alone, compiled at once; "
+     "or for a signature given as a text."},
     KERNEL_TEXT("ptx", pm_kernel_ptx,
                 "ptx(signature=None, arch=None): PTX for the signature, or of the last launch."),
     KERNEL_TEXT("llvm", pm_kernel_llvm, "llvm(signature=None, arch=None): LLVM's IR."),

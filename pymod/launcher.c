@@ -14,7 +14,8 @@ launcher_slot(const struct pm_config *config)
     for (int i = 0; i < 3; i++)
         h = (h ^ (uint64_t)config->grid[i] ^ (uint64_t)config->block[i] << 40) *
             0x9e3779b97f4a7c15u;
-    h ^= (config->stream >> 4) * 0xff51afd7ed558ccdu ^ (uint64_t)config->shared_B;
+    h ^= (config->stream >> 4) * 0xff51afd7ed558ccdu ^
+         (uint64_t)(config->shared_B + config->n_tasks);
     return (uint32_t)(h >> 40) % PM_N_LAUNCHERS;
 }
 
@@ -172,6 +173,9 @@ static PyGetSetDef launcher_getset[] = {
 };
 static PyMethodDef launcher_methods[] = {
     {"__reduce__", pm_pickle_launcher, METH_NOARGS, "The kernel, the grid and the block."},
+    {"bind", (PyCFunction)(void (*)(void))pm_bound_new, METH_VARARGS | METH_KEYWORDS,
+     "bind(*arguments, **keywords): this launch with these arguments, checked and compiled now, to "
+     "be called without any."},
     {NULL, NULL, 0, NULL},
 };
 static PyMemberDef launcher_members[] = {

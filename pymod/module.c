@@ -68,9 +68,26 @@ module_exec(PyObject *module)
         {&state->s_dlpack_c_exchange_api, "__dlpack_c_exchange_api__"},
         {&state->s_dlpack_device, "__dlpack_device__"},
         {&state->s_stream, "stream"},
+        {&state->s_shape, "shape"},
+        {&state->s_typestr, "typestr"},
+        {&state->s_data, "data"},
+        {&state->s_strides, "strides"},
+        {&state->s_mask, "mask"},
+        {&state->s_max_version, "max_version"},
+        {&state->s_is_neg, "is_neg"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!(*names[i].at = PyUnicode_InternFromString(names[i].text)))
+            return -1;
+    pm_dlpack_init(state);
+    struct {
+        enum pm_transfer transfer;
+        const char *name;
+    } transfers[] = {
+        {PM_TRANSFER_IN, "In"}, {PM_TRANSFER_OUT, "Out"}, {PM_TRANSFER_IN_OUT, "InOut"}};
+    for (size_t i = 0; i < sizeof transfers / sizeof *transfers; i++)
+        if (!module_add_type(module, pm_transfer_spec(transfers[i].transfer), transfers[i].name,
+                             &state->transfer_types[transfers[i].transfer]))
             return -1;
     bool ok = pm_places_init(state) && pm_errors_init(state, module) &&
               pm_warnings_init(state, module) &&
@@ -81,6 +98,7 @@ module_exec(PyObject *module)
               module_add_type(module, pm_event_spec(), "Event", &state->event_type) &&
               module_add_type(module, pm_kernel_spec(), "Kernel", &state->kernel_type) &&
               module_add_type(module, pm_launcher_spec(), "Launcher", &state->launcher_type) &&
+              module_add_type(module, pm_bound_spec(), "BoundLaunch", &state->bound_type) &&
               pm_dtypes_init(state, module) && pm_intrinsics_init(state, module) &&
               module_set_paths(module) &&
               PyModule_AddStringConstant(module, "__version__", GPUJIT_VERSION) == 0;
@@ -95,12 +113,15 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
         return 0;
     Py_VISIT((PyObject *)state->kernel_type);
     Py_VISIT((PyObject *)state->launcher_type);
+    Py_VISIT((PyObject *)state->bound_type);
     Py_VISIT((PyObject *)state->array_type);
     Py_VISIT((PyObject *)state->stream_type);
     Py_VISIT((PyObject *)state->event_type);
     Py_VISIT(state->current_stream);
     Py_VISIT((PyObject *)state->intrinsic_type);
     Py_VISIT((PyObject *)state->dtype_type);
+    for (int i = 0; i < PM_N_TRANSFERS; i++)
+        Py_VISIT((PyObject *)state->transfer_types[i]);
     Py_VISIT(state->error);
     Py_VISIT(state->raised);
     Py_VISIT(state->raised_shown);
@@ -122,12 +143,15 @@ module_clear(PyObject *module)
         return 0;
     Py_CLEAR(state->kernel_type);
     Py_CLEAR(state->launcher_type);
+    Py_CLEAR(state->bound_type);
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->stream_type);
     Py_CLEAR(state->event_type);
     Py_CLEAR(state->current_stream);
     Py_CLEAR(state->intrinsic_type);
     Py_CLEAR(state->dtype_type);
+    for (int i = 0; i < PM_N_TRANSFERS; i++)
+        Py_CLEAR(state->transfer_types[i]);
     Py_CLEAR(state->error);
     Py_CLEAR(state->raised);
     Py_CLEAR(state->raised_shown);
@@ -147,10 +171,18 @@ module_clear(PyObject *module)
     Py_CLEAR(state->s_array_interface);
     Py_CLEAR(state->s_cuda_array_interface);
     pm_exchange_clear(state);
+    pm_cupy_clear(&state->cupy);
     Py_CLEAR(state->s_dlpack);
     Py_CLEAR(state->s_dlpack_c_exchange_api);
     Py_CLEAR(state->s_dlpack_device);
     Py_CLEAR(state->s_stream);
+    Py_CLEAR(state->s_shape);
+    Py_CLEAR(state->s_typestr);
+    Py_CLEAR(state->s_data);
+    Py_CLEAR(state->s_strides);
+    Py_CLEAR(state->s_mask);
+    Py_CLEAR(state->s_max_version);
+    Py_CLEAR(state->s_is_neg);
     return 0;
 }
 

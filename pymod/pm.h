@@ -35,7 +35,16 @@ typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t
 struct exchange_api;
 struct pm_foreign;
 #define PM_N_EXCHANGE 8
-#define PM_N_SPARE_FOREIGN 8
+#define PM_N_SPARE_FOREIGN 16
+#define PM_N_CUPY_DTYPES 8
+#define PM_N_DL_CODES 8
+enum pm_transfer {
+    PM_TRANSFER_PLAIN,
+    PM_TRANSFER_IN,
+    PM_TRANSFER_OUT,
+    PM_TRANSFER_IN_OUT,
+    PM_N_TRANSFERS
+};
 
 /* Where a thread's kernels run: place.c. */
 struct pm_place {
@@ -44,7 +53,7 @@ struct pm_place {
 };
 
 struct pm_state {
-    PyTypeObject *kernel_type, *launcher_type, *array_type, *stream_type, *event_type,
+    PyTypeObject *kernel_type, *launcher_type, *bound_type, *array_type, *stream_type, *event_type,
         *intrinsic_type, *dtype_type;
     PyObject *error; /* gpu.Error */
     PyObject *errors[SP_N_ERROR_CLASSES];
@@ -90,13 +99,27 @@ struct pm_state {
     struct pm_exchange {
         PyTypeObject *type;
         const struct exchange_api *api; /* NULL: the type has none */
+        PyObject *is_neg;               /* the type's method, or NULL */
+        bool cupy;                      /* cupy.ndarray */
     } exchange[PM_N_EXCHANGE];
+    uint8_t dl_types[PM_N_DL_CODES][9]; /* by DLPack's code and bytes */
+    struct pm_cupy {
+        intptr_t (*current_stream)(void);
+        PyObject *s_data, *s_ptr, *s_device, *s_shape, *s_strides, *s_dtype, *s_str, *s_contiguous;
+        uint32_t n_dtypes;
+        struct {
+            PyObject *dtype;
+            ir_type scalar;
+        } dtypes[PM_N_CUPY_DTYPES];
+    } cupy;
+    PyTypeObject *transfer_types[PM_N_TRANSFERS]; /* gpu.In and its like */
 
     uint32_t n_spare_foreign; /* not in use, for the next launches */
     struct pm_foreign *spare_foreign[PM_N_SPARE_FOREIGN];
 
     PyObject *s_dlpack_c_exchange_api;
     PyObject *s_array_interface, *s_cuda_array_interface, *s_dlpack, *s_dlpack_device, *s_stream;
+    PyObject *s_shape, *s_typestr, *s_data, *s_strides, *s_mask, *s_max_version, *s_is_neg;
 };
 
 /* ---- Errors: error.c
@@ -356,14 +379,28 @@ struct pm_foreign {
     bool has_buffer;
     Py_buffer buffer;
     PyObject *owner;       /* kept alive; may be NULL */
+    uint8_t transfer;      /* enum pm_transfer */
     struct pm_view staged; /* the copy in GPU memory for a launch; `data` 0: none */
     bool shares_staged;    /* the copy is that of an earlier argument with the same elements */
 };
 
+/* For whom arrays are taken: the stream that will use them, and what the last library that was asked
+ * for its current stream has said, once per launch. */
+struct pm_current {
+    const void *library;
+    int32_t kind, ordinal; /* of the device that it was asked for */
+    bool known;
+    rt_stream stream;
+    rt_stream consumer;
+};
+
+void pm_foreign_init(struct pm_foreign *foreign);
 /* 1: it is an array; 0: it is none; -1: it is one that cannot be used, with an exception.
- * `what` names it in messages ("argument 'x' of saxpy"). */
+ * `what` names it in messages ("argument 1 'x' of saxpy"). */
 int pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
                    struct pm_foreign *foreign);
+int pm_foreign_get_for(struct pm_state *state, PyObject *object, const char *what,
+                       struct pm_current *current, struct pm_foreign *foreign);
 void pm_foreign_release(struct pm_foreign *foreign);
 /* Whether a copy from there to the device is possible: memory of the host or of the same GPU. */
 bool pm_foreign_is_near(struct pm_state *state, const struct pm_foreign *foreign,
@@ -371,11 +408,21 @@ bool pm_foreign_is_near(struct pm_state *state, const struct pm_foreign *foreign
 /* Later work of the stream begins after what its owner has queued. */
 bool pm_foreign_order(struct pm_state *state, const struct pm_foreign *foreign,
                       struct rt_device *dev, rt_stream stream);
+int pm_foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what,
+                          const char *given);
+/* A tuple of ints, at most IR_MAX_RANK. */
+bool pm_foreign_read_numbers(PyObject *tuple, int64_t *out, uint8_t *n_out);
 int pm_foreign_dlpack(struct pm_state *state, PyObject *object, const char *what,
-                      struct pm_foreign *foreign);
+                      const struct pm_current *current, struct pm_foreign *foreign);
+void pm_dlpack_init(struct pm_state *state);
 /* By the C interface of the object's type: exchange.c */
 int pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
-                        struct pm_foreign *foreign);
+                        struct pm_current *current, struct pm_foreign *foreign);
+/* cupy.c: whether the type is cupy.ndarray, and one of its arrays. */
+bool pm_cupy_is(struct pm_state *state, PyTypeObject *type);
+int pm_foreign_cupy(struct pm_state *state, PyObject *object, const char *what,
+                    struct pm_current *current, struct pm_foreign *foreign);
+void pm_cupy_clear(struct pm_cupy *cupy);
 /* Whether an object of the type was taken by that interface before. */
 bool pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type);
 void pm_exchange_clear(struct pm_state *state);
@@ -392,14 +439,23 @@ struct pm_dl_tensor {
     int64_t *strides; /* in elements; NULL: C order */
     uint64_t byte_offset;
 };
-int pm_foreign_read_dlpack(struct pm_state *state, const struct pm_dl_tensor *tensor,
-                           const char *what, struct pm_foreign *foreign);
+int pm_foreign_read_dlpack(struct pm_state *state, PyObject *object,
+                           const struct pm_dl_tensor *tensor, const char *what,
+                           struct pm_foreign *foreign);
 /* Says where memory of this DLDeviceType is; 1, or -1 with an exception for one that is not
  * ours. */
 int pm_foreign_set_kind(struct pm_state *state, const char *what, int kind,
                         struct pm_foreign *foreign);
 /* What holds for every protocol: rank, alignment, layout. */
 int pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign);
+
+/* ---- How host arrays travel: transfer.c
+ * ------------------------------------------------------------------ */
+
+PyType_Spec *pm_transfer_spec(enum pm_transfer transfer);
+/* PM_TRANSFER_PLAIN if the value is none of them; `*array_out` is borrowed. */
+enum pm_transfer pm_transfer_get(const struct pm_state *state, PyObject *value,
+                                 PyObject **array_out);
 
 /* ---- Kernel namespace: intrinsic.c
  * ---------------------------------------------------------------- */
@@ -540,8 +596,11 @@ bool pm_pydevice_raise(struct pm_state *state, bool own_only);
 /* ---- Launching: config.c, launcher.c, call.c, args.c, declared.c, bind.c
  * ------------------------------------------------- */
 
+#define PM_FORALL_BLOCK 256
+
 struct pm_config {
     int64_t grid[3], block[3], shared_B;
+    int64_t n_tasks; /* not 0: a thread for each, grid and block fit them and the kernel */
     uint8_t n_grid, n_block;
     uint8_t reserved[6]; /* no holes: configurations are compared byte by byte */
     rt_stream stream;
@@ -572,13 +631,28 @@ PyType_Spec *pm_launcher_spec(void);
 /* Calling a launcher: vectorcall and tp_call. */
 PyObject *pm_call(PyObject *launcher, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 PyObject *pm_call_tuple(PyObject *launcher, PyObject *args, PyObject *kwargs);
+/* For callers without vectorcall: the values in one array, as vectorcall has them. */
+PyObject *pm_call_as_vector(pm_vectorcall function, PyObject *self, PyObject *args,
+                            PyObject *kwargs);
+/* launcher.bind(...): bound.c */
+PyType_Spec *pm_bound_spec(void);
+PyObject *pm_bound_new(PyObject *launcher, PyObject *args, PyObject *kwargs);
+/* kernel.specialize(...): specialize.c */
+PyObject *pm_kernel_specialize(PyObject *kernel, PyObject *args);
 PyObject *pm_launcher_get(struct pm_kernel *kernel, PyObject *index);
 PyObject *pm_launcher_from_config(struct pm_kernel *kernel, const struct pm_config *config,
                                   PyObject *stream);
 void pm_launcher_free_parked(struct pm_kernel *kernel);
+/* What the values of a call are taken for. */
+struct pm_taking {
+    struct pm_state *state;
+    struct pm_kernel *kernel;
+    struct pm_reading *reading;
+    struct rt_device *dev;
+    struct pm_current current;
+};
 /* Classifies one value; `index` is the parameter's number. */
-bool pm_arg_get(struct pm_kernel *kernel, const struct pm_reading *reading, struct rt_device *dev,
-                uint32_t index, PyObject *value, struct pm_arg *arg);
+bool pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg);
 /* An argument in messages: "2 'x'". */
 #define PM_LABEL_B 80
 const char *pm_arg_label(const struct pm_reading *reading, uint32_t index, char label[PM_LABEL_B]);

@@ -146,6 +146,29 @@ class Launcher(Generic[_P]):
     shared_bytes: int
     kernel: Kernel[_P]
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> None: ...
+    def bind(self, *args: _P.args, **kwargs: _P.kwargs) -> BoundLaunch[_P]: ...
+
+@final
+class BoundLaunch(Generic[_P]):
+    launcher: Launcher[_P]
+    arguments: tuple[Any, ...]
+    def __call__(self) -> None: ...
+    def set(self, **values: Any) -> None: ...
+
+@final
+class In:
+    array: Any
+    def __init__(self, array: Any) -> None: ...
+
+@final
+class Out:
+    array: Any
+    def __init__(self, array: Any) -> None: ...
+
+@final
+class InOut:
+    array: Any
+    def __init__(self, array: Any) -> None: ...
 
 @final
 class Kernel(Generic[_P]):

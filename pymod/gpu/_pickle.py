@@ -31,6 +31,7 @@ BY_NAME = 4  # from this protocol on names may have dots
 
 # What does not travel, and what to write instead.
 INSTEAD = {
+    "BoundLaunch": "bind the kernel where it runs",
     "Event": "make one there with gpu.event()",
     "Graph": "capture one there",
     "Launcher": "send the kernel, and write kernel[grid, block, stream] there",

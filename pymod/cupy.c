@@ -1,0 +1,172 @@
+/* cupy: CuPy's arrays by their own attributes, which costs a fifth of the dict that
+ * `__cuda_array_interface__` makes for each of them.
+ *
+ * In: an object whose type is cupy.ndarray itself. Out: a view, and the thread's current stream in
+ * CuPy, by the C function that its stream module exports for such use. What is not as expected is
+ * no error: the caller goes on with the protocols. */
+#include "pymod/pm.h"
+
+#include <string.h>
+
+#define CUPY_STREAM_C "intptr_t (void)"
+
+typedef intptr_t (*cupy_stream_fn)(void);
+
+/* What sys.modules has by this name, or NULL. */
+static PyObject *
+cupy_module(const char *name)
+{
+    PyObject *text = PyUnicode_InternFromString(name);
+    PyObject *module = text ? PyImport_GetModule(text) : NULL;
+    Py_XDECREF(text);
+    return module;
+}
+
+static bool
+cupy_find_stream(struct pm_cupy *cupy)
+{
+    PyObject *module = cupy_module("cupy_backends.cuda.stream");
+    PyObject *exported = module ? PyObject_GetAttrString(module, "__pyx_capi__") : NULL;
+    PyObject *capsule = exported && PyDict_Check(exported)
+                            ? PyDict_GetItemString(exported, "get_current_stream_ptr")
+                            : NULL;
+    if (capsule && PyCapsule_IsValid(capsule, CUPY_STREAM_C)) {
+        /* POSIX lets an object pointer hold a function's address. */
+        void *address = PyCapsule_GetPointer(capsule, CUPY_STREAM_C);
+        memcpy(&cupy->current_stream, &address, sizeof address);
+    }
+    Py_XDECREF(exported);
+    Py_XDECREF(module);
+    return cupy->current_stream != NULL;
+}
+
+static bool
+cupy_find_names(struct pm_cupy *cupy)
+{
+    struct {
+        PyObject **at;
+        const char *text;
+    } names[] = {{&cupy->s_data, "data"},        {&cupy->s_ptr, "ptr"},
+                 {&cupy->s_device, "device_id"}, {&cupy->s_shape, "shape"},
+                 {&cupy->s_strides, "strides"},  {&cupy->s_dtype, "dtype"},
+                 {&cupy->s_str, "str"},          {&cupy->s_contiguous, "_c_contiguous"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!*names[i].at && !(*names[i].at = PyUnicode_InternFromString(names[i].text)))
+            return false;
+    return true;
+}
+
+bool
+pm_cupy_is(struct pm_state *state, PyTypeObject *type)
+{
+    PyObject *module = cupy_module("cupy");
+    PyObject *ndarray = module ? PyObject_GetAttrString(module, "ndarray") : NULL;
+    bool is = ndarray == (PyObject *)type && cupy_find_stream(&state->cupy) &&
+              cupy_find_names(&state->cupy);
+    PyErr_Clear();
+    Py_XDECREF(ndarray);
+    Py_XDECREF(module);
+    return is;
+}
+
+/* dtype objects of builtin types are there once: the last few are known by identity. */
+static ir_type
+cupy_dtype(struct pm_cupy *cupy, PyObject *dtype)
+{
+    for (uint32_t i = 0; i < PM_N_CUPY_DTYPES; i++)
+        if (cupy->dtypes[i].dtype == dtype)
+            return cupy->dtypes[i].scalar;
+    PyObject *text = PyObject_GetAttr(dtype, cupy->s_str);
+    Py_ssize_t len;
+    const char *typestr = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
+    ir_type scalar = typestr ? ir_scalar_by_typestr(typestr) : IR_T_NONE;
+    Py_XDECREF(text);
+    if (scalar == IR_T_NONE)
+        return IR_T_NONE;
+    uint32_t slot = cupy->n_dtypes++ % PM_N_CUPY_DTYPES;
+    PyObject *old = cupy->dtypes[slot].dtype;
+    cupy->dtypes[slot].dtype = Py_NewRef(dtype);
+    cupy->dtypes[slot].scalar = scalar;
+    Py_XDECREF(old);
+    return scalar;
+}
+
+/* A number that an attribute has; -1 with an exception if it has none. */
+static long long
+cupy_number(PyObject *object, PyObject *name)
+{
+    PyObject *number = PyObject_GetAttr(object, name);
+    long long value = number ? PyLong_AsLongLong(number) : -1;
+    Py_XDECREF(number);
+    return value;
+}
+
+static bool
+cupy_numbers(PyObject *object, PyObject *name, int64_t *out, uint8_t *n_out)
+{
+    PyObject *tuple = PyObject_GetAttr(object, name);
+    bool ok = tuple && pm_foreign_read_numbers(tuple, out, n_out);
+    Py_XDECREF(tuple);
+    return ok;
+}
+
+static bool
+cupy_read(struct pm_cupy *cupy, PyObject *object, struct pm_foreign *foreign)
+{
+    struct pm_view *view = &foreign->view;
+    PyObject *data = PyObject_GetAttr(object, cupy->s_data);
+    if (!data)
+        return false;
+    view->data = (uint64_t)cupy_number(data, cupy->s_ptr);
+    foreign->ordinal = (int)cupy_number(data, cupy->s_device);
+    Py_DECREF(data);
+    PyObject *dtype = PyObject_GetAttr(object, cupy->s_dtype);
+    view->dtype = dtype ? (uint8_t)cupy_dtype(cupy, dtype) : IR_T_NONE;
+    Py_XDECREF(dtype);
+    if (view->dtype == IR_T_NONE || !cupy_numbers(object, cupy->s_shape, view->shape, &view->rank))
+        return false;
+    PyObject *contiguous = PyObject_GetAttr(object, cupy->s_contiguous);
+    bool plain = contiguous && PyObject_IsTrue(contiguous) == 1;
+    Py_XDECREF(contiguous);
+    if (!contiguous)
+        PyErr_Clear();
+    if (plain)
+        return pm_view_contiguous(view, false);
+    uint8_t n;
+    return cupy_numbers(object, cupy->s_strides, view->strides, &n) && n == view->rank;
+}
+
+int
+pm_foreign_cupy(struct pm_state *state, PyObject *object, const char *what,
+                struct pm_current *current, struct pm_foreign *foreign)
+{
+    struct pm_cupy *cupy = &state->cupy;
+    if (!cupy_read(cupy, object, foreign) || PyErr_Occurred())
+        return 0;
+    if (!current->known || current->library != cupy) {
+        current->stream = (rt_stream)cupy->current_stream();
+        if (PyErr_Occurred())
+            return 0;
+        current->library = cupy;
+        current->known = true;
+    }
+    foreign->owner = Py_NewRef(object);
+    foreign->has_stream = true;
+    foreign->stream = current->stream;
+    return pm_foreign_finish(state, what, foreign);
+}
+
+void
+pm_cupy_clear(struct pm_cupy *cupy)
+{
+    Py_CLEAR(cupy->s_data);
+    Py_CLEAR(cupy->s_ptr);
+    Py_CLEAR(cupy->s_device);
+    Py_CLEAR(cupy->s_shape);
+    Py_CLEAR(cupy->s_strides);
+    Py_CLEAR(cupy->s_dtype);
+    Py_CLEAR(cupy->s_str);
+    Py_CLEAR(cupy->s_contiguous);
+    for (uint32_t i = 0; i < PM_N_CUPY_DTYPES; i++)
+        Py_CLEAR(cupy->dtypes[i].dtype);
+}
