@@ -16,7 +16,6 @@ typedef int (*sync_fn)(void);
 static struct {
     launch_fn launch;
     sync_fn sync;
-    void *function;
 } floor_state;
 
 static double
@@ -29,7 +28,7 @@ floor_now_us(void)
 
 /* Loads PTX text into the current context. Returns the driver's error, or -1 without a driver. */
 int
-floor_load(const char *ptx, const char *entry, double *load_us)
+floor_load(const char *ptx, const char *entry, double *load_us, void **function_out)
 {
     void *cuda = dlopen("libcuda.so.1", RTLD_NOW);
     if (!cuda)
@@ -42,19 +41,18 @@ floor_load(const char *ptx, const char *entry, double *load_us)
     double start = floor_now_us();
     int error = load(&module, ptx);
     *load_us = floor_now_us() - start;
-    return error ? error : function(&floor_state.function, module, entry);
+    return error ? error : function(function_out, module, entry);
 }
 
 /* Microseconds per launch over `n` launches after a synchronisation; negative: the driver's
  * error. */
 double
-floor_burst(int n, unsigned grid, unsigned block, void **params)
+floor_burst(void *function, int n, unsigned grid, unsigned block, void **params)
 {
     floor_state.sync();
     double start = floor_now_us();
     for (int i = 0; i < n; i++) {
-        int error = floor_state.launch(floor_state.function, grid, 1, 1, block, 1, 1, 0, NULL,
-                                       params, NULL);
+        int error = floor_state.launch(function, grid, 1, 1, block, 1, 1, 0, NULL, params, NULL);
         if (error)
             return -error;
     }
