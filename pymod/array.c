@@ -6,6 +6,7 @@
  * copy. What is rare is Python (array_python.def). */
 #include "pymod/array_python.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct pm_array *
@@ -21,6 +22,7 @@ pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view
     self->owned = 0;
     self->base = Py_XNewRef(base);
     self->stream = NULL;
+    self->dl_strides = NULL;
     self->weakrefs = NULL;
     return self;
 }
@@ -39,10 +41,10 @@ pm_array_view(struct pm_array *array, const struct pm_view *view)
 bool
 pm_array_stream(struct pm_array *array, PyObject *object, rt_stream *stream_out)
 {
-    if (!pm_stream_parse(array->state, object, stream_out))
-        return false;
-    return *stream_out || !array->stream ||
-           pm_stream_parse(array->state, array->stream, stream_out);
+    bool none = object == Py_None || (PyLong_Check(object) && PyObject_IsTrue(object) == 0);
+    if (none && array->stream)
+        object = array->stream;
+    return pm_stream_parse(array->state, object, stream_out);
 }
 
 /* The pool never waits, and as a rule does not ask the driver. */
@@ -66,8 +68,28 @@ array_dealloc(PyObject *object)
         array_free_memory(self);
     Py_XDECREF(self->base);
     Py_XDECREF(self->stream);
+    free(self->dl_strides);
     PyObject_Free(object);
     Py_DECREF(type);
+}
+
+bool
+pm_array_hand_on(struct pm_array *array, rt_stream stream)
+{
+    struct pm_state *state = array->state;
+    struct pm_array *owner = array;
+    rt_stream own = 0;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (array->base && Py_IS_TYPE(array->base, state->array_type))
+        owner = (struct pm_array *)array->base;
+    if (!pm_array_stream(array, Py_None, &own))
+        return false;
+    bool same = own == stream || (own <= RT_STREAM_LEGACY && stream <= RT_STREAM_LEGACY);
+    return ((same || rt_stream_order(array->dev, own, stream, &diag)) &&
+            (!owner->owned ||
+             rt_memory_use(array->dev, RT_POOL_DEVICE, owner->owned, stream, &diag))) ||
+           pm_raise(state, &diag);
 }
 
 static PyObject *
@@ -177,7 +199,11 @@ array_get_cuda_interface(PyObject *object, void *closure)
     if (!pm_device_check(self->state, self->dev))
         return NULL;
     PyObject *dict = array_interface(self, 3);
-    PyObject *stream = PyLong_FromLong(1); /* the default stream orders what we launched there */
+    rt_stream handle; /* without bind() the default one, which orders what we launched there */
+    if (!pm_array_stream(self, Py_None, &handle))
+        Py_CLEAR(dict);
+    PyObject *stream =
+        dict ? PyLong_FromUnsignedLongLong(handle ? handle : RT_STREAM_LEGACY) : NULL;
     if (dict && (!stream || PyDict_SetItemString(dict, "stream", stream) < 0))
         Py_CLEAR(dict);
     Py_XDECREF(stream);
@@ -339,6 +365,11 @@ static PyMethodDef array_methods[] = {
      "copy_to_device(array, stream=None): the values of an array of the same shape and dtype."},
     {"fill", (PyCFunction)(void (*)(void))pm_array_fill, METH_VARARGS | METH_KEYWORDS,
      "fill(value, stream=None): stores a number in every element. Does not wait."},
+    {"__dlpack__", (PyCFunction)(void (*)(void))pm_array_dlpack, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None): a capsule with the "
+     "array's tensor. Waits on the CPU device only."},
+    {"__dlpack_device__", pm_array_dlpack_device, METH_NOARGS,
+     "DLPack's kind of the device, and its number."},
     {"getitem", (PyCFunction)(void (*)(void))pm_array_getitem, METH_VARARGS | METH_KEYWORDS,
      "getitem(item, stream=None): a[item]; a single element is fetched in the stream's order."},
     {"setitem", (PyCFunction)(void (*)(void))pm_array_setitem, METH_VARARGS | METH_KEYWORDS,
@@ -378,7 +409,8 @@ static PyType_Slot array_slots[] = {
 static PyType_Spec array_spec = {
     .name = "gpu.Array",
     .basicsize = sizeof(struct pm_array),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    /* Not immutable: it is given an attribute, pm_dl_add_exchange. */
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = array_slots,
 };
 

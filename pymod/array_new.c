@@ -74,7 +74,8 @@ new_parse_shape(struct pm_state *state, PyObject *shape, struct pm_view *view)
 }
 
 static struct pm_array *
-new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *order)
+new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *order,
+          rt_stream stream)
 {
     struct pm_view view;
     ir_type scalar = IR_T_FLOAT64;
@@ -85,83 +86,82 @@ new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *
     if (strcmp(order, "C") && strcmp(order, "F"))
         return pm_fail(state, BAD_VALUE, "an array's order is 'C' or 'F'");
     view.dtype = (uint8_t)scalar;
-    return pm_array_alloc(state, &view, order[0] == 'F', 0);
+    return pm_array_alloc(state, &view, order[0] == 'F', stream);
 }
 
 PyObject *
 pm_empty(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"shape", "dtype", "order", NULL};
-    PyObject *shape, *dtype = NULL;
+    static char *names[] = {"shape", "dtype", "order", "stream", NULL};
+    struct pm_state *state = PyModule_GetState(module);
+    PyObject *shape, *dtype = NULL, *stream_object = Py_None;
     const char *order = "C";
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Os:empty", names, &shape, &dtype, &order))
+    rt_stream stream;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OsO:empty", names, &shape, &dtype, &order,
+                                     &stream_object) ||
+        !pm_stream_parse(state, stream_object, &stream))
         return NULL;
-    return (PyObject *)new_empty(PyModule_GetState(module), shape, dtype, order);
+    return (PyObject *)new_empty(state, shape, dtype, order, stream);
 }
 
 /* The memory is new: on the CPU device no kernel that still runs can know it. */
 static bool
-new_fill(struct pm_array *self, const uint64_t *element)
+new_fill(struct pm_array *self, const uint64_t *element, rt_stream stream)
 {
-    struct sp_diag diag;
-    sp_diag_init(&diag);
+    if (rt_device_info(self->dev)->kind != RT_CPU)
+        return pm_fill(self->state, self->dev, &self->view, element, stream);
     struct pm_view one = self->view;
-    bool ok = true, cpu = rt_device_info(self->dev)->kind == RT_CPU;
     one.data = (uint64_t)(uintptr_t)element;
     one.layout = IR_LAYOUT_ANY;
     for (uint32_t i = 0; i < one.rank; i++)
         one.strides[i] = 0;
     Py_BEGIN_ALLOW_THREADS
-    if (cpu)
-        pm_view_copy(&self->view, &one);
-    else if (self->view.size)
-        ok = rt_device_fill(self->dev, self->view.data, element, pm_dtype_size_B(self->view.dtype),
-                            (uint64_t)self->view.size, 0, &diag);
+    pm_view_copy(&self->view, &one);
     Py_END_ALLOW_THREADS
-    if (!ok)
-        pm_raise(self->state, &diag);
-    return ok;
+    return true;
+}
+
+/* The value's own dtype, as NumPy has it. */
+static PyObject *
+new_dtype_of(struct pm_state *state, PyObject *value)
+{
+    ir_type scalar = pm_numpy_scalar(state, Py_TYPE(value));
+    return scalar != IR_T_NONE   ? state->dtypes[scalar]
+           : PyBool_Check(value) ? (PyObject *)&PyBool_Type
+           : PyLong_Check(value) ? (PyObject *)&PyLong_Type
+                                 : (PyObject *)&PyFloat_Type;
 }
 
 PyObject *
 pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"shape", "fill_value", "dtype", "order", NULL};
+    static char *names[] = {"shape", "fill_value", "dtype", "order", "stream", NULL};
     struct pm_state *state = PyModule_GetState(module);
-    PyObject *shape, *value, *dtype = NULL;
+    PyObject *shape, *value, *dtype = NULL, *stream_object = Py_None;
     const char *order = "C";
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|Os:full", names, &shape, &value, &dtype,
-                                     &order))
+    rt_stream stream;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OsO:full", names, &shape, &value, &dtype,
+                                     &order, &stream_object) ||
+        !pm_stream_parse(state, stream_object, &stream))
         return NULL;
-    if (!dtype || dtype == Py_None) /* the value's own, as NumPy does */
-        dtype = PyBool_Check(value)   ? (PyObject *)&PyBool_Type
-                : PyLong_Check(value) ? (PyObject *)&PyLong_Type
-                                      : (PyObject *)&PyFloat_Type;
-    struct pm_array *self = new_empty(state, shape, dtype, order);
+    if (!dtype || dtype == Py_None)
+        dtype = new_dtype_of(state, value);
+    struct pm_array *self = new_empty(state, shape, dtype, order, stream);
     uint64_t element;
     if (!self)
         return NULL;
     bool ok = pm_element_from_object(state, self->view.dtype, value, &element) &&
-              new_fill(self, &element);
+              new_fill(self, &element, stream);
     if (ok)
         return (PyObject *)self;
     Py_DECREF((PyObject *)self);
     return NULL;
 }
 
-PyObject *
-pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
+/* A copy of an array that is not ours; without its values unless `copy`. */
+static PyObject *
+new_from_foreign(struct pm_state *state, PyObject *object, bool copy, rt_stream stream)
 {
-    static char *names[] = {"array", "stream", NULL};
-    struct pm_state *state = PyModule_GetState(module);
-    PyObject *object, *stream_object = Py_None;
-    rt_stream stream;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:to_device", names, &object,
-                                     &stream_object) ||
-        !pm_stream_parse(state, stream_object, &stream))
-        return NULL;
-    if (Py_IS_TYPE(object, state->array_type))
-        return Py_NewRef(object);
     struct pm_foreign foreign;
     int found = pm_foreign_get(state, object, "to_device", &foreign);
     struct pm_array *self = NULL;
@@ -170,12 +170,12 @@ pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
                 "to_device takes an array; write np.array(values, dtype=np.float32) for a list");
     } else if (found == 1) {
         self = pm_array_alloc(state, &foreign.view, foreign.view.layout == IR_LAYOUT_F, stream);
-        bool ok =
-            self && pm_foreign_is_near(state, &foreign, self->dev, "the array") &&
-            (!foreign.has_stream || foreign.stream == stream ||
-             pm_wait(state, self->dev, &foreign.stream)) &&
-            (foreign.on_host ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)
-                             : pm_transfer(state, self->dev, &self->view, &foreign.view, stream));
+        bool ok = self && (!copy || (pm_foreign_is_near(state, &foreign, self->dev, "the array") &&
+                                     pm_foreign_order(state, &foreign, self->dev, stream)));
+        if (ok && copy)
+            ok = foreign.on_host
+                     ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)
+                     : pm_transfer(state, self->dev, &self->view, &foreign.view, stream);
         if (!ok)
             Py_CLEAR(self);
     }
@@ -183,23 +183,78 @@ pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
+/* to_device(array, stream=None, copy=True, to=None, dtype=None) */
 PyObject *
-pm_as_gpu_array(PyObject *module, PyObject *object)
+pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"array", "stream", "copy", "to", "dtype", NULL};
     struct pm_state *state = PyModule_GetState(module);
-    if (Py_IS_TYPE(object, state->array_type))
-        return Py_NewRef(object);
+    PyObject *object, *stream_object = Py_None, *to = Py_None, *dtype = Py_None;
+    rt_stream stream;
+    int copy = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OpOO:to_device", names, &object,
+                                     &stream_object, &copy, &to, &dtype) ||
+        !pm_stream_parse(state, stream_object, &stream))
+        return NULL;
+    if (to != Py_None) {
+        if (!Py_IS_TYPE(to, state->array_type))
+            return pm_fail(state, BAD_ARRAY, "to_device: `to` must be a gpu array");
+        PyObject *none = PyObject_CallMethod(to, "copy_to_device", "OO", object, stream_object);
+        Py_XDECREF(none);
+        return none ? Py_NewRef(to) : NULL;
+    }
+    PyObject *array = Py_IS_TYPE(object, state->array_type)
+                          ? Py_NewRef(object)
+                          : new_from_foreign(state, object, copy, stream);
+    if (!array || dtype == Py_None)
+        return array;
+    PyObject *converted =
+        PyObject_CallMethod(array, "astype", "OsOO", dtype, "K", Py_False, stream_object);
+    Py_DECREF(array);
+    return converted;
+}
+
+/* The device whose memory it is; NULL with an exception if that is none of ours. */
+static struct rt_device *
+new_device_of(struct pm_state *state, const struct pm_foreign *foreign)
+{
     struct rt_device *dev = pm_device(state);
-    struct pm_foreign foreign = {0};
-    int found = dev ? pm_foreign_get(state, object, "as_gpu_array", &foreign) : -1;
-    PyObject *self = NULL;
-    bool cpu = dev && rt_device_info(dev)->kind == RT_CPU;
-    if (found == 0 || (found == 1 && foreign.on_host != cpu)) {
-        pm_fail(
+    if (!dev)
+        return NULL;
+    const struct rt_info *info = rt_device_info(dev);
+    bool cpu = info->kind == RT_CPU;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (foreign->on_host != cpu)
+        return pm_fail(
             state, BAD_ARRAY,
             cpu ? "as_gpu_array takes an array in host memory while kernels run on the CPU device"
                 : "as_gpu_array takes an array in GPU memory; to_device copies one there");
-    } else if (found == 1 && (!foreign.has_stream || pm_wait(state, dev, &foreign.stream))) {
+    if (!cpu && foreign->ordinal != info->ordinal &&
+        !rt_open(state->rt, RT_CUDA, foreign->ordinal, &dev, &diag))
+        return pm_raise(state, &diag);
+    return dev;
+}
+
+/* as_gpu_array(array, sync=True) */
+PyObject *
+pm_as_gpu_array(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"array", "sync", NULL};
+    struct pm_state *state = PyModule_GetState(module);
+    PyObject *object;
+    int sync = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p:as_gpu_array", names, &object, &sync))
+        return NULL;
+    if (Py_IS_TYPE(object, state->array_type))
+        return Py_NewRef(object);
+    struct pm_foreign foreign = {0};
+    int found = pm_foreign_get(state, object, "as_gpu_array", &foreign);
+    struct rt_device *dev = found == 1 ? new_device_of(state, &foreign) : NULL;
+    PyObject *self = NULL;
+    if (found == 0)
+        pm_fail(state, BAD_ARRAY, "as_gpu_array takes an array of another library");
+    if (dev && (!sync || !foreign.has_stream || pm_wait(state, dev, &foreign.stream))) {
         PyObject *base =
             foreign.has_buffer ? PyMemoryView_FromObject(object) : Py_NewRef(foreign.owner);
         if (base)

@@ -94,6 +94,7 @@ module_exec(PyObject *module)
               module_add_type(module, pm_dtype_spec(), "DType", &state->dtype_type) &&
               module_add_type(module, pm_intrinsic_spec(), "Intrinsic", &state->intrinsic_type) &&
               module_add_type(module, pm_array_spec(), "Array", &state->array_type) &&
+              pm_dl_add_exchange(state->array_type) &&
               module_add_type(module, pm_stream_spec(), "Stream", &state->stream_type) &&
               module_add_type(module, pm_event_spec(), "Event", &state->event_type) &&
               module_add_type(module, pm_kernel_spec(), "Kernel", &state->kernel_type) &&
@@ -211,18 +212,24 @@ module_free(void *module)
     {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
 static PyMethodDef module_methods[] = {
     MODULE_KEYWORDS("empty", pm_empty,
-                    "empty(shape, dtype=float64, order='C'): an array with undefined contents."),
+                    "empty(shape, dtype=float64, order='C', stream=None): an array with undefined "
+                    "contents, for work of the stream first."),
     MODULE_KEYWORDS("full", pm_full,
-                    "full(shape, fill_value, dtype=None, order='C'): an array of equal elements."),
+                    "full(shape, fill_value, dtype=None, order='C', stream=None): an array of "
+                    "equal elements. Does not wait."),
     MODULE_KEYWORDS("to_device", pm_to_device,
-                    "to_device(array, stream=None): a copy in the memory of the device."),
+                    "to_device(array, stream=None, copy=True, to=None, dtype=None): a copy in the "
+                    "memory of the device, or in the array `to`; without the values if not `copy`. "
+                    "Waits until the array may be changed again."),
+    MODULE_KEYWORDS("as_gpu_array", pm_as_gpu_array,
+                    "as_gpu_array(array, sync=True): the memory of another library's array as "
+                    "ours. Waits for the stream that its owner names, unless `sync` is False."),
     {"_strided", pm_strided, METH_VARARGS, "A view of any shape and strides, of the same memory."},
     {"_like", pm_like, METH_VARARGS, "New memory on the device of an array."},
     {"_dtype", pm_dtype_of, METH_O, "The dtype that arrays made with it have."},
     {"_print_rest", pm_print_rest, METH_NOARGS,
      "Writes what kernels print until the program ends."},
     {"_warn_option", pm_warn_option, METH_VARARGS, "For an option that has no effect."},
-    {"as_gpu_array", pm_as_gpu_array, METH_O, "The memory of another library's array as ours."},
     {"synchronize", pm_synchronize, METH_NOARGS,
      "Waits until everything that was launched is done; raises what kernels raised."},
     {"_cache_path", pm_cache_path, METH_NOARGS, "(folder of the disk cache or \"\", its cap)"},

@@ -318,9 +318,10 @@ struct pm_array {
     PyObject_HEAD struct pm_state *state;
     struct rt_device *dev;
     struct pm_view view;
-    uint64_t owned;   /* address to free, or 0 */
-    PyObject *base;   /* who owns the memory otherwise; may be NULL */
-    PyObject *stream; /* of bind(): for methods that are given none; may be NULL */
+    uint64_t owned;      /* address to free, or 0 */
+    PyObject *base;      /* who owns the memory otherwise; may be NULL */
+    PyObject *stream;    /* of bind(): for methods that are given none; may be NULL */
+    int64_t *dl_strides; /* in elements, for who borrows the array's tensor; may be NULL */
     PyObject *weakrefs;
 };
 
@@ -330,6 +331,9 @@ struct pm_array *pm_array_new(struct pm_state *state, struct rt_device *dev,
 struct pm_array *pm_array_view(struct pm_array *array, const struct pm_view *view);
 /* The stream that a method was given; None and 0: the array's own. */
 bool pm_array_stream(struct pm_array *array, PyObject *object, rt_stream *stream_out);
+/* Work of another library's stream will use the memory: that begins after ours, and the memory is
+ * kept until it is over. Does not wait. */
+bool pm_array_hand_on(struct pm_array *array, rt_stream stream);
 /* Contiguous memory, for work of the stream first; `view` gives dtype, rank and shape. On the
  * current device, on this one. */
 struct pm_array *pm_array_alloc(struct pm_state *state, const struct pm_view *view, bool fortran,
@@ -352,7 +356,7 @@ PyType_Spec *pm_array_spec(void);
 PyObject *pm_empty(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_full(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs);
-PyObject *pm_as_gpu_array(PyObject *module, PyObject *object);
+PyObject *pm_as_gpu_array(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_array_subscript(PyObject *self, PyObject *index);
 int pm_array_assign(PyObject *self, PyObject *index, PyObject *value);
 PyObject *pm_array_getitem(PyObject *self, PyObject *args, PyObject *kwargs);
@@ -360,6 +364,10 @@ PyObject *pm_array_setitem(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_array_fill(PyObject *self, PyObject *args, PyObject *kwargs);
 /* Stores any array in a view, spread and converted. */
 bool pm_array_store(struct pm_array *to, PyObject *value, rt_stream stream);
+PyObject *pm_array_dlpack(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *pm_array_dlpack_device(PyObject *self, PyObject *unused);
+/* The table of array_exchange.c as the attribute of the type that others look for. */
+bool pm_dl_add_exchange(PyTypeObject *type);
 PyObject *pm_strided(PyObject *module, PyObject *args);
 PyObject *pm_like(PyObject *module, PyObject *args);
 PyObject *pm_dtype_of(PyObject *module, PyObject *object);
