@@ -131,16 +131,15 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> _
         raise _gpujit.ArgumentTypeError(
             f"from_dlpack takes an object with __dlpack__, not '{type(x).__name__}'"
         )
-    if device is not None and str(device) not in (
-        here := _gpujit.device_info()["kind"],
-        f"{here}:0",
-    ):
+    info = _gpujit._device_info(None)
+    here = (info["kind"], f"{info['kind']}:{info['ordinal']}")
+    if device is not None and getattr(device, "_where", str(device)) not in here:
         raise _gpujit.ArgumentError(
-            f"from_dlpack: kernels run on '{here}'; call gpu.select_device({device!r}) first"
+            f"from_dlpack: kernels run on '{here[0]}'; call gpu.select_device({device!r}) first"
         )
     if isinstance(x, _gpujit.Array):
         array = x
-    elif int(x.__dlpack_device__()[0]) in (2, 13) or _gpujit.device_info()["kind"] != "cuda":
+    elif int(x.__dlpack_device__()[0]) in (2, 13) or info["kind"] != "cuda":
         array = _gpujit.as_gpu_array(x)
     elif copy is False:
         raise _gpujit.ArgumentError(
