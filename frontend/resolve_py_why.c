@@ -192,8 +192,8 @@ why_guard(struct fe_py *py, const struct py_guard *guard, struct sp_str *out)
     case PY_GUARD_TYPE:
     case PY_GUARD_GETATTR: sp_str_add(out, "attribute "); break;
     case PY_GUARD_CODE: sp_str_add(out, "text of function "); break;
-    case PY_GUARD_DEFAULTS:
-    case PY_GUARD_KWDEFAULTS: sp_str_add(out, "defaults of function "); break;
+    case PY_GUARD_KWDEFAULTS: sp_str_add(out, "keyword defaults of function "); break;
+    case PY_GUARD_DEFAULTS: sp_str_add(out, "defaults of function "); break;
     case PY_GUARD_LEN:
     case PY_N_GUARDS: return;
     }

@@ -1,7 +1,7 @@
 """The command `gpujit`: a kernel's PTX and the stages before it, and what is installed here.
 
-Exit codes: 0 done; 1 the function does not compile, the error is on stderr; 2 wrong usage, or no
-such file or function.
+Exit codes: 0 done; 1 the function does not compile, the error is on stderr, or a file of the cache
+is broken; 2 wrong usage, or no such file or function.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import gpu
-from gpu import _gpujit
+from gpu import _cache, _gpujit
 
 TEXTS = {
     "ptx": "PTX, as cuModuleLoadData takes it",
@@ -46,6 +46,13 @@ def parser() -> argparse.ArgumentParser:
         if verb == "ir":
             one.add_argument("--stage", default="core", choices=["ssa", "typed", "core", "opt"])
         one.add_argument("--output", "-o", metavar="FILE", help="write there instead of stdout")
+    cache = verbs.add_parser("cache", help="compiled kernels on disk: path, list, verify, ...")
+    what_of = cache.add_subparsers(dest="cache_verb", required=True, metavar="WHAT")
+    for verb, what in _cache.VERBS.items():
+        one = what_of.add_parser(verb, help=what, description=f"Says {what}.")
+        if verb == "prune":
+            one.description = "Removes what is broken or was not used for longest."
+            one.add_argument("--bytes", type=int, metavar="N", help="leave N bytes at most")
     verbs.add_parser("info", help="driver, devices, libdevice, versions, and what is missing")
     return top
 
@@ -215,6 +222,10 @@ def main(argv: list[str] | None = None) -> int:
         if args.verb == "info":
             write(info(), None)
             return 0
+        if args.verb == "cache":
+            text, code = _cache.run(args.cache_verb, getattr(args, "bytes", None))
+            write(text, None)
+            return code
         write(text_of(find(args.where), args), args.output)
         return 0
     except UsageError as error:
