@@ -70,8 +70,8 @@ def explain(kernel: Any) -> str:
     start = min(event[4] for event in events)
     disk = [
         parts_of(parts)
-        for key, _, used, _, parts in sorted(_gpujit._cache_entries(), key=lambda e: -e[2])
-        if key not in own and used <= start
+        for key, _, used, kind, parts in sorted(_gpujit._cache_entries(), key=lambda e: -e[2])
+        if key not in own and used <= start and kind in ("ptx", "object")  # not of one of these
     ]
     lines, earlier = [], list[dict[str, str]]()
     for origin, signature, device, milliseconds, _, _, parts in events:
