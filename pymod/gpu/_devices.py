@@ -265,7 +265,7 @@ def reset() -> None:
 
 
 def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A decorator: the function begins with a device chosen, so that it fails early if none can be."""
+    """A decorator: the function begins with a device chosen, or fails at once if none can be."""
     from functools import wraps  # here alone: the import costs as much as ours
 
     @wraps(function)
@@ -277,7 +277,7 @@ def require_context(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def detect() -> bool:
-    """Prints what GPUs there are, with name, architecture, PCI bus and UUID; whether there is one."""
+    """Prints what GPUs there are: name, architecture, PCI bus, UUID. Whether there is one."""
     n = _gpujit._gpu_count()
     print(f"Found {n} CUDA device{'s' * (n != 1)}")
     for i in range(n):

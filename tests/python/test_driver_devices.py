@@ -69,9 +69,9 @@ def test_the_cpu_device_is_the_list_where_kernels_run_on_it():
 def test_attributes_of_the_cpu_device():
     cpu = gpu.device("cpu")
     assert cpu.WARP_SIZE == 32 and cpu.MAX_THREADS_PER_BLOCK == 1024
-    assert cpu.MULTIPROCESSOR_COUNT == cpu.processors
+    assert cpu.processors == cpu.MULTIPROCESSOR_COUNT
     assert cpu.MAX_GRID_DIM_X == 2**31 - 1 and cpu.MAX_BLOCK_DIM_Z == 64
-    assert cpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN == cpu.shared_memory
+    assert cpu.shared_memory == cpu.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     assert cpu.UNIFIED_ADDRESSING == 1 and cpu.CLUSTER_LAUNCH == 0 and cpu.ECC_ENABLED == 0
     assert cpu.get_device_identity() == {
         "pci_domain_id": 0, "pci_bus_id": 0, "pci_device_id": 0,
@@ -241,7 +241,6 @@ def test_after_a_reset_old_objects_say_so(resettable, how):
     y = gpu.ones(4)
     f[1, 4](y, y)  # compiled anew
     assert np.array_equal(y.copy_to_host(), np.ones(4))
-    del x, view, stream, bound  # nothing is freed twice
 
 
 def test_close_in_another_thread_forgets_its_choice(fake):
