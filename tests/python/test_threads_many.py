@@ -62,14 +62,14 @@ def test_200_kernels_from_16_threads(device):
 
 
 def test_the_gil_is_free_while_compiling(device):
-    kernel = make(1, lines=400)
+    kernel = make(1, lines=2500)
     x = gpu.zeros(8)
     count, took = counted_while(lambda: kernel[1, 8](x))
-    assert took > 0.05 and count > 200 * took / 10, (count, took)
+    assert took > 0.05 and count > 20 * took, (count, took)
 
 
 def test_the_gil_is_free_while_waiting_for_another_thread_that_compiles(device):
-    kernel = make(2, lines=400)
+    kernel = make(2, lines=2500)
     first = threading.Thread(target=lambda: kernel[1, 8](gpu.zeros(8)))
 
     def work():
@@ -79,7 +79,7 @@ def test_the_gil_is_free_while_waiting_for_another_thread_that_compiles(device):
         first.join()
 
     count, took = counted_while(work)
-    assert took > 0.05 and count > 200 * took / 10, (count, took)
+    assert took > 0.05 and count > 20 * took, (count, took)
     assert len(kernel._events()) == 1
 
 
@@ -104,7 +104,7 @@ def test_the_gil_is_free_while_waiting(device, what):
         "copy_to_host": lambda: x.copy_to_host(stream=stream),
     }[what]
     count, took = counted_while(wait)
-    assert took < 0.02 or count > 200 * took / 10, (count, took)
+    assert took < 0.02 or count > 20 * took, (count, took)
 
 
 def test_the_gil_is_free_while_copying(memory):
@@ -117,7 +117,7 @@ def test_the_gil_is_free_while_copying(memory):
             x.copy_to_host(host)
 
     count, took = counted_while(work)
-    assert took < 0.02 or count > 200 * took / 10, (count, took)
+    assert took < 0.02 or count > 20 * took, (count, took)
 
 
 def test_a_failing_compilation_is_tried_by_each(device):
