@@ -88,10 +88,11 @@ static int
 exchange_managed_to_object(struct dl_managed *tensor, void **out)
 {
     struct pm_state *state = exchange_state();
-    struct pm_foreign foreign = {0};
+    struct pm_foreign foreign;
     struct rt_device *dev;
+    pm_foreign_init(&foreign);
     if (!state || pm_foreign_set_kind(state, "tensor", tensor->tensor.device_type, &foreign) != 1 ||
-        pm_foreign_read_dlpack(state, &tensor->tensor, "tensor", &foreign) != 1 ||
+        pm_foreign_read_dlpack(state, Py_None, &tensor->tensor, "tensor", &foreign) != 1 ||
         !exchange_open(state, &tensor->tensor, &dev))
         return -1;
     foreign.view.read_only = tensor->flags & DL_READ_ONLY;
@@ -108,14 +109,15 @@ static struct pm_array *
 exchange_make(const struct pm_dl_tensor *prototype)
 {
     struct pm_state *state = exchange_state();
-    struct pm_foreign foreign = {0};
+    struct pm_foreign foreign;
     struct pm_dl_tensor tensor = *prototype;
     struct rt_device *dev;
     tensor.data = NULL;
     tensor.strides = NULL;
     tensor.byte_offset = 0;
+    pm_foreign_init(&foreign);
     if (!state || pm_foreign_set_kind(state, "tensor", tensor.device_type, &foreign) != 1 ||
-        pm_foreign_read_dlpack(state, &tensor, "tensor", &foreign) != 1 ||
+        pm_foreign_read_dlpack(state, Py_None, &tensor, "tensor", &foreign) != 1 ||
         !exchange_open(state, &tensor, &dev))
         return NULL;
     return pm_array_alloc_on(state, dev, &foreign.view, false, 0);
