@@ -112,7 +112,7 @@ exchange_make(const struct pm_dl_tensor *prototype)
     struct pm_foreign foreign;
     struct pm_dl_tensor tensor = *prototype;
     struct rt_device *dev;
-    tensor.data = NULL;
+    tensor.data = &tensor; /* some memory: where it will be is not known yet */
     tensor.strides = NULL;
     tensor.byte_offset = 0;
     pm_foreign_init(&foreign);

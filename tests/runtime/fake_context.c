@@ -3,6 +3,8 @@
  * current when it was allocated, and only kernels launched there reach it. In a forked child every
  * call ends the process, as the real driver may hang there. */
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +19,7 @@
 #define MAX_DEPTH 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic(pid_t) started;
+static _Atomic(bool) in_child; /* of the process that started it */
 static int retained[FAKE_N_DEVICES];
 static _Thread_local CUcontext stack[MAX_DEPTH];
 static _Thread_local int depth;
@@ -29,10 +31,19 @@ struct owned {
 };
 static SP_VEC(struct owned) memory;
 
+static void
+begin_child(void)
+{
+    in_child = true;
+}
+
 void
 fake_start(void)
 {
-    started = getpid();
+    static _Atomic(bool) registered;
+    in_child = false;
+    if (!atomic_exchange(&registered, true))
+        pthread_atfork(NULL, NULL, begin_child);
 }
 
 void
@@ -50,7 +61,7 @@ fake_unlock(void)
 static void
 must_be_the_process_that_started(void)
 {
-    if (started && started != getpid())
+    if (in_child)
         abort();
 }
 
