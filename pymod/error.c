@@ -2,9 +2,10 @@
  *
  * The classes are made from the class table of errors.def when the module is created: each is
  * gpu.Error and, where the table names one, a builtin class too. The text is sp_diag_print's;
- * source lines come from linecache, which knows interactive input and files that were deleted since
- * they were read. The place is also given as attributes. Sources are the table alone: no class is
- * named here. What a kernel's own `raise` says is made by recipe.c, of the program's class. */
+ * source lines come from gpu/_source.py, which knows interactive input, zip files and files that
+ * were deleted since they were read. The place is also given as attributes. Sources are the table
+ * alone: no class is named here. What a kernel's own `raise` says is made by recipe.c, of the
+ * program's class. */
 #include "pymod/pm.h"
 
 #include <string.h>
@@ -52,9 +53,8 @@ static bool
 error_source_line(void *context, const char *file, int32_t line, struct sp_str *out)
 {
     (void)context;
-    PyObject *linecache = PyImport_ImportModule("linecache");
-    PyObject *text =
-        linecache ? PyObject_CallMethod(linecache, "getline", "si", file, (int)line) : NULL;
+    PyObject *source = PyImport_ImportModule("gpu._source");
+    PyObject *text = source ? PyObject_CallMethod(source, "line", "si", file, (int)line) : NULL;
     Py_ssize_t len = 0;
     const char *utf8 = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
     while (utf8 && len > 0 && (utf8[len - 1] == '\n' || utf8[len - 1] == '\r'))
@@ -63,7 +63,7 @@ error_source_line(void *context, const char *file, int32_t line, struct sp_str *
         sp_str_add_n(out, utf8, (size_t)len);
     PyErr_Clear();
     Py_XDECREF(text);
-    Py_XDECREF(linecache);
+    Py_XDECREF(source);
     return len > 0;
 }
 

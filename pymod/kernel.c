@@ -333,6 +333,17 @@ kernel_get_of_function(PyObject *self, void *name)
     return function ? PyObject_GetAttrString(function, name) : Py_NewRef(Py_None);
 }
 
+/* As descriptors these two would take the place of the type's own. */
+static PyObject *
+kernel_getattro(PyObject *self, PyObject *name)
+{
+    static const char *const of_function[] = {"__module__", "__doc__"};
+    for (int i = 0; i < 2; i++)
+        if (!PyUnicode_CompareWithASCIIString(name, of_function[i]))
+            return kernel_get_of_function(self, (void *)of_function[i]);
+    return PyObject_GenericGetAttr(self, name);
+}
+
 static PyObject *
 kernel_get_options(PyObject *self, void *closure)
 {
@@ -372,8 +383,6 @@ static PyGetSetDef kernel_getset[] = {
     {"__gpu_carrier__", pm_kernel_carrier, NULL, NULL, NULL},
     {"__name__", kernel_get_of_function, NULL, NULL, "__name__"},
     {"__qualname__", kernel_get_of_function, NULL, NULL, "__qualname__"},
-    {"__module__", kernel_get_of_function, NULL, NULL, "__module__"},
-    {"__doc__", kernel_get_of_function, NULL, NULL, "__doc__"},
     {"signatures", kernel_get_signatures, NULL, "The compiled signatures as texts.", NULL},
     {"declared", kernel_get_declared, NULL, "The signatures that @gpu.jit was given.", NULL},
     {"options", kernel_get_options, NULL, "The options that differ from the defaults.", NULL},
@@ -417,6 +426,8 @@ static PyType_Slot kernel_slots[] = {
     {Py_tp_new, kernel_new},
     {Py_tp_call, kernel_call},
     {Py_tp_repr, kernel_repr},
+    {Py_tp_doc, (void *)"A function that runs on a device, as gpu.jit makes it."},
+    {Py_tp_getattro, kernel_getattro},
     {Py_tp_getset, kernel_getset},
     {Py_tp_methods, kernel_methods},
     {Py_tp_members, kernel_members},

@@ -384,6 +384,18 @@ def test_what_stays(make):
             dumps(thing)
 
 
+def test_types():
+    """Dask sends the types of what it sends."""
+    types = [thing for thing in vars(gpu).values() if isinstance(thing, type)]
+    assert gpu.Kernel in types and gpu.Array in types and len(types) > 20
+    for one in types:
+        assert isinstance(one.__module__, str)
+        for dumps in (pickle.dumps, cloudpickle.dumps):
+            assert pickle.loads(dumps(one)) is one
+    assert gpu.Kernel.__module__ == "gpu" and isinstance(gpu.Kernel.__doc__, str)
+    assert scale.__module__ == __name__ and helper.__doc__ is None
+
+
 # ---- Errors -----------------------------------------------------------------------------------
 
 
