@@ -19,9 +19,11 @@ static struct fake_cuda fake = {.fault_site = -1};
 struct fake_cuda *
 fake_cuda(void)
 {
-    fake.get_current = fake_get_current;
-    fake.set_current = fake_set_current;
-    fake.retain = fake_retain;
+    if (!fake.get_current) { /* it was cleared; threads start later */
+        fake.get_current = fake_get_current;
+        fake.set_current = fake_set_current;
+        fake.retain = fake_retain;
+    }
     return &fake;
 }
 
@@ -141,6 +143,7 @@ cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n_options,
                    CUjit_option *options, void **values)
 {
     FAKE_NEEDS_CONTEXT;
+    fake_lock();
     strncpy(fake.ptx, image, sizeof fake.ptx - 1);
     fake.n_options = n_options;
     for (unsigned i = 0; i < n_options && i < 32; i++) {
@@ -150,15 +153,15 @@ cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n_options,
             strcpy(values[i], fake.error_log);
     }
     bool is_cubin = !memcmp(image, FAKE_CUBIN, 4);
-    if (fake.load_result != CUDA_SUCCESS)
-        return fake.load_result;
-    if (is_cubin && fake.cubin_result != CUDA_SUCCESS)
-        return fake.cubin_result;
-    fake.n_cubin_loads += is_cubin;
-    fake.n_ptx_loads += !is_cubin;
-    fake.n_modules++;
+    CUresult result = fake.load_result != CUDA_SUCCESS ? fake.load_result
+                      : is_cubin                       ? fake.cubin_result
+                                                       : CUDA_SUCCESS;
+    fake.n_cubin_loads += is_cubin && result == CUDA_SUCCESS;
+    fake.n_ptx_loads += !is_cubin && result == CUDA_SUCCESS;
+    fake.n_modules += result == CUDA_SUCCESS;
+    fake_unlock();
     *module = (CUmodule)(uintptr_t)0x3000;
-    return CUDA_SUCCESS;
+    return result;
 }
 
 CUresult
