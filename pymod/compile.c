@@ -34,9 +34,17 @@ pm_events_finish(struct pm_kernel *kernel)
     sp_vec_finish(&kernel->events);
 }
 
+/* Of what is told already, but for when, where and for which types. */
 static void
-compile_add_event(struct pm_kernel *kernel, const struct pm_event *event)
+compile_add_event(struct pm_kernel *kernel, const struct rt_device *dev,
+                  const struct ir_argtype *args, uint32_t n_args, struct pm_event *event)
 {
+    struct sp_str signature;
+    sp_str_init(&signature);
+    ir_signature_print(args, n_args, &signature);
+    event->signature = sp_str_take(&signature);
+    event->time_s = (double)time(NULL);
+    pm_device_print(dev, event->device);
     if (kernel->events.len == MAX_EVENTS) {
         free(kernel->events.data[0].signature);
         free(kernel->events.data[0].parts);
@@ -44,6 +52,14 @@ compile_add_event(struct pm_kernel *kernel, const struct pm_event *event)
         kernel->events.len--;
     }
     sp_vec_push(NULL, &kernel->events, *event);
+}
+
+void
+pm_event_shared(struct pm_kernel *kernel, const struct rt_device *dev,
+                const struct ir_argtype *args, uint32_t n_args)
+{
+    struct pm_event event = {.origin = "memory"};
+    compile_add_event(kernel, dev, args, n_args, &event);
 }
 
 /* [(origin, signature, device, milliseconds, seconds since 1970, key, parts)], for explain(). */
@@ -226,19 +242,14 @@ pm_compile(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_devic
         free(c.kept.parts);
         return diag.code != SP_OK && pm_raise(state, &diag);
     }
-    struct sp_str signature;
+    bool compiled = strcmp(c.origin, "disk") != 0;
     struct pm_event event = {.origin = c.origin,
                              .ns = compile_clock_ns() - start_ns,
-                             .time_s = (double)time(NULL),
                              .key = c.kept.key,
                              .parts = c.kept.parts};
-    sp_str_init(&signature);
-    ir_signature_print(args, n_args, &signature);
-    event.signature = sp_str_take(&signature);
-    pm_device_print(dev, event.device);
-    if (!c.keeps || c.kept.cannot_keep || (!c.kept.is_kept && c.origin[0] == 'c'))
+    if (compiled && (!c.keeps || c.kept.cannot_keep || !c.kept.is_kept))
         event.origin = "compiled, not kept";
-    compile_add_event(kernel, &event);
+    compile_add_event(kernel, dev, args, n_args, &event);
     *artifact_out = c.kept.artifact;
     return true;
 }

@@ -1,11 +1,12 @@
 /* entry: the compiled and loaded kernel for one list of argument types.
  *
  * The types and the device are packed into a fixed-size key; a hit in the reading's cache takes
- * no lock and allocates nothing. On a miss one thread compiles and loads, the others wait for
- * it; both without the GIL. Devices of one architecture share what was compiled. Objects among the arguments (functions, dtypes, texts) count by
- * value where they have one, a function by its code, globals, defaults and closure, a method or
- * partial call by its parts, others by identity. The entry keeps them alive, and the reading's
- * guards what their cells held when it was compiled, so that an identity stays taken. */
+ * no lock and allocates nothing. On a miss one thread compiles and loads, the others wait for it;
+ * both without the GIL. Devices of one architecture share what was compiled. Objects among the
+ * arguments (functions, dtypes, texts) count by value where they have one, a function by its
+ * code, globals, defaults and closure, a method or partial call by its parts, others by identity.
+ * The entry keeps them alive, and the reading's guards what their cells held when it was
+ * compiled, so that an identity stays taken. */
 #include "pymod/pm.h"
 
 #include <stdlib.h>
@@ -247,6 +248,7 @@ entry_compile(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_de
     if (!ok)
         return pm_raise(kernel->state, &diag) != NULL;
     *artifact_out = sp_artifact_share(value);
+    pm_event_shared(kernel, dev, args, n_args);
     return true;
 }
 

@@ -482,8 +482,8 @@ struct pm_reading {
     struct ir_module *module;
     struct rt_cache *cache;
     struct rt_cache *artifacts; /* what was compiled, for devices of the same architecture */
-    struct pm_entry *last; /* the last one compiled; lives in the cache */
-    uint32_t n_params;     /* of the kernel, without *args */
+    struct pm_entry *last;      /* the last one compiled; lives in the cache */
+    uint32_t n_params;          /* of the kernel, without *args */
     bool has_varargs;
     /* The last call shape: where each parameter's value comes from. */
     PyObject *shape_names;   /* tuple of keywords, or NULL */
@@ -505,7 +505,7 @@ struct pm_entry {
 
 /* Something was compiled, or found on disk. */
 struct pm_event {
-    const char *origin;      /* "compiled", "compiled, not kept", "disk" */
+    const char *origin;      /* "compiled", "compiled, not kept", "disk", "memory" */
     char *signature, *parts; /* own copies; parts: lines "what\tvalue" */
     char device[24];
     uint64_t ns;
@@ -557,6 +557,9 @@ struct pm_entry *pm_entry_get(struct pm_kernel *kernel, struct pm_reading *readi
 bool pm_compile(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_device *dev,
                 const struct ir_argtype *args, uint32_t n_args, struct artifact **artifact_out,
                 struct rt_code **code_out);
+/* Code was loaded that another device of the architecture has compiled. */
+void pm_event_shared(struct pm_kernel *kernel, const struct rt_device *dev,
+                     const struct ir_argtype *args, uint32_t n_args);
 void pm_events_finish(struct pm_kernel *kernel);
 PyObject *pm_kernel_events(PyObject *self, PyObject *unused);
 /* The disk cache: kept.c. The second shows once why it does not work; false: an exception. */

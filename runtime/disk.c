@@ -39,6 +39,7 @@ rt_disk_create(void)
     struct rt_disk *disk = sp_alloc(sizeof *disk);
     memset(disk, 0, sizeof *disk);
     pthread_mutex_init(&disk->lock, NULL);
+    disk->pid = getpid();
     disk->path = disk_find_path();
     disk->cap_B = RT_DISK_CAP_B;
     const char *text = getenv("GPUJIT_CACHE_BYTES");
@@ -75,11 +76,11 @@ rt_disk_cap_B(const struct rt_disk *disk)
 bool
 rt_disk_take_warning(struct rt_disk *disk, enum sp_warning_code *code_out, char **text_out)
 {
-    pthread_mutex_lock(&disk->lock);
+    disk_enter(disk);
     char *text = disk->text;
     disk->text = NULL;
     *code_out = disk->code;
-    pthread_mutex_unlock(&disk->lock);
+    disk_leave(disk);
     *text_out = text;
     return text != NULL;
 }
@@ -168,9 +169,9 @@ disk_print_tmp(struct rt_disk *disk, struct sp_digest key, char name[100])
 {
     char start[48];
     disk_print_name(key, ".", "", start);
-    pthread_mutex_lock(&disk->lock);
+    disk_enter(disk);
     uint32_t n = disk->n_written++;
-    pthread_mutex_unlock(&disk->lock);
+    disk_leave(disk);
     snprintf(name, 100, "%s.%ld.%p.%u" DISK_TMP, start, (long)getpid(), (void *)disk, n);
 }
 
@@ -204,23 +205,23 @@ disk_write(struct rt_disk *disk, int folder, struct sp_digest key, const struct 
 static bool
 disk_is_due(struct rt_disk *disk, size_t size_B)
 {
-    pthread_mutex_lock(&disk->lock);
+    disk_enter(disk);
     disk->unseen_B += size_B;
     bool due = !disk->measured || disk->unseen_B > disk->cap_B / 16;
     if (due) {
         disk->measured = true;
         disk->unseen_B = 0;
     }
-    pthread_mutex_unlock(&disk->lock);
+    disk_leave(disk);
     return due;
 }
 
 bool
 rt_disk_put(struct rt_disk *disk, struct sp_digest key, const void *bytes, size_t size_B)
 {
-    pthread_mutex_lock(&disk->lock);
+    disk_enter(disk);
     bool vain = disk->writing_is_vain || size_B + DISK_HEAD_B > disk->cap_B;
-    pthread_mutex_unlock(&disk->lock);
+    disk_leave(disk);
     int folder = vain ? -1 : disk_open(disk, true);
     if (folder < 0)
         return false;
@@ -237,9 +238,9 @@ rt_disk_put(struct rt_disk *disk, struct sp_digest key, const void *bytes, size_
     if (!ok) {
         int error = errno;
         disk_warn(disk, SP_W_CACHE_UNWRITABLE, strerror(error));
-        pthread_mutex_lock(&disk->lock);
+        disk_enter(disk);
         disk->writing_is_vain = error == EROFS || error == EACCES || error == EPERM;
-        pthread_mutex_unlock(&disk->lock);
+        disk_leave(disk);
     }
     sp_str_finish(&file);
     close(folder);

@@ -45,13 +45,13 @@ disk_find_path(void)
 void
 disk_warn(struct rt_disk *disk, enum sp_warning_code code, const char *why)
 {
-    pthread_mutex_lock(&disk->lock);
+    disk_enter(disk);
     if (!disk->warned) {
         disk->warned = true;
         disk->code = code;
         disk->text = sp_warning_text(code, disk->path, why);
     }
-    pthread_mutex_unlock(&disk->lock);
+    disk_leave(disk);
 }
 
 /* Makes the folder and those above it that are missing, for their owner alone. */

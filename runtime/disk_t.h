@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/disk.h"
 
@@ -15,6 +16,7 @@
 struct rt_disk {
     char *path; /* "": none */
     uint64_t cap_B;
+    pid_t pid;            /* whose lock it is */
     pthread_mutex_t lock; /* of everything below */
     bool warned;          /* one reason was given, or waits to be taken */
     enum sp_warning_code code;
@@ -24,6 +26,23 @@ struct rt_disk {
     bool measured;
     uint32_t n_written; /* names files that are being written */
 };
+
+/* In a child after fork, which has one thread, another one of the parent's may have the lock. */
+static inline void
+disk_enter(struct rt_disk *disk)
+{
+    if (__builtin_expect(disk->pid != getpid(), 0)) {
+        pthread_mutex_init(&disk->lock, NULL);
+        disk->pid = getpid();
+    }
+    pthread_mutex_lock(&disk->lock);
+}
+
+static inline void
+disk_leave(struct rt_disk *disk)
+{
+    pthread_mutex_unlock(&disk->lock);
+}
 
 /* disk_folder.c */
 char *disk_find_path(void);

@@ -12,6 +12,7 @@ ORIGINS = {
     "compiled": "compiled, and kept on disk",
     "compiled, not kept": "compiled, and not kept on disk",
     "disk": "found on disk",
+    "memory": "what another device of its kind had compiled",
 }
 MOST_DIFFERENCES = 6
 
@@ -78,7 +79,8 @@ def explain(kernel: Any) -> str:
         what = ORIGINS[origin]
         lines.append(f"{kernel.__name__}({signature}) on {device}: {what}, {milliseconds:.1f} ms")
         new = parts_of(parts)
-        if origin != "disk":
+        if origin not in ("disk", "memory"):
             lines.append(f"    because {reason(new, earlier[::-1] + disk)}")
-        earlier.append(new)
+        if new:
+            earlier.append(new)
     return "\n".join(lines)
