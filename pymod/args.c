@@ -318,6 +318,22 @@ arg_get_rare(struct pm_taking *taking, uint32_t index, PyObject *value, struct p
     return found ? found == 1 : arg_fail_type(taking, index, value);
 }
 
+/* The pool keeps the memory until the launch's stream is done with it. */
+static bool
+arg_use(const struct pm_taking *taking, struct pm_array *array)
+{
+    const struct pm_array *owner = array;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (array->base && Py_IS_TYPE(array->base, taking->state->array_type))
+        owner = (const struct pm_array *)array->base;
+    if (owner->owned &&
+        !rt_memory_use(taking->dev, RT_POOL_DEVICE, owner->owned, taking->current.consumer, &diag))
+        return pm_raise(taking->state, &diag);
+    array->used_on = taking->current.consumer;
+    return true;
+}
+
 bool
 pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
@@ -327,7 +343,7 @@ pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_
         struct pm_array *array = (struct pm_array *)value;
         arg_set_view(arg, &array->view);
         if (array->dev == taking->dev)
-            return true;
+            return array->used_on == taking->current.consumer || arg_use(taking, array);
         if (!pm_device_check(taking->state, array->dev))
             return false;
         char where[24];

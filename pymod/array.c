@@ -23,6 +23,7 @@ pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view
     self->base = Py_XNewRef(base);
     self->stream = NULL;
     self->dl_strides = NULL;
+    self->used_on = PM_USED_NOWHERE;
     self->weakrefs = NULL;
     return self;
 }

@@ -136,17 +136,27 @@ cupy_read(struct pm_cupy *cupy, PyObject *object, struct pm_foreign *foreign)
     return cupy_numbers(object, cupy->s_strides, view->strides, &n) && n == view->rank;
 }
 
+/* Not as expected: the caller goes on with the protocols, but for a signal. */
+static int
+cupy_give_up(void)
+{
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+        return -1;
+    PyErr_Clear();
+    return 0;
+}
+
 int
 pm_foreign_cupy(struct pm_state *state, PyObject *object, const char *what,
                 struct pm_current *current, struct pm_foreign *foreign)
 {
     struct pm_cupy *cupy = &state->cupy;
     if (!cupy_read(cupy, object, foreign) || PyErr_Occurred())
-        return 0;
+        return cupy_give_up();
     if (!current->known || current->library != cupy) {
         current->stream = (rt_stream)cupy->current_stream();
         if (PyErr_Occurred())
-            return 0;
+            return cupy_give_up();
         current->library = cupy;
         current->known = true;
     }

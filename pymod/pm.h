@@ -322,8 +322,10 @@ struct pm_array {
     PyObject *base;      /* who owns the memory otherwise; may be NULL */
     PyObject *stream;    /* of bind(): for methods that are given none; may be NULL */
     int64_t *dl_strides; /* in elements, for who borrows the array's tensor; may be NULL */
+    rt_stream used_on;   /* of the last launch; PM_USED_NOWHERE: of none */
     PyObject *weakrefs;
 };
+#define PM_USED_NOWHERE UINTPTR_MAX
 
 struct pm_array *pm_array_new(struct pm_state *state, struct rt_device *dev,
                               const struct pm_view *view, PyObject *base);

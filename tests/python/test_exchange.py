@@ -133,3 +133,86 @@ def test_torch_tensors(device):
             double[1, (8, 8)](y)
         gpu.synchronize()
         assert y.sum().item() == 144
+
+
+@pytest.fixture
+def torch():
+    module = pytest.importorskip("torch")
+    if not hasattr(module.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this torch has no exchange interface")
+    return module
+
+
+@gpu.jit
+def twice(x, y):
+    i = gpu.grid(1)
+    if i < x.size:
+        y[i] = 2 * x[i]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "float64", "int8", "uint16", "int64", "bool"]
+)
+def test_dtypes_of_torch(device, torch, dtype):
+    x = torch.ones(4, dtype=getattr(torch, dtype), device=device)
+    y = torch.zeros(4, device=device)
+    twice[1, 4](x, y)
+    gpu.synchronize()
+    assert y.tolist() == [2.0] * 4
+
+
+def test_views_of_torch(device, torch):
+    x, y = torch.arange(12.0, device=device).reshape(3, 4), torch.zeros(12, device=device)
+    twice[1, 4](x[:, 1], y[::4])
+    twice[1, 4](x.T[2], y[1::4])
+    twice[1, 4](torch.ones(1, device=device).expand(3), y[2::4])
+    twice[1, 4](torch.empty(0, device=device), y)
+    gpu.synchronize()
+    assert y.reshape(3, 4)[:, :3].tolist() == [[2, 4, 2], [10, 12, 2], [18, 20, 2]]
+
+
+def test_tensors_that_are_recorded(device, torch):
+    """Their memory is used as it is: what a kernel does is not part of the record."""
+    x, y = torch.ones(3, device=device, requires_grad=True), torch.zeros(3, device=device)
+    twice[1, 4](x, y)
+    gpu.synchronize()
+    assert y.tolist() == [2.0] * 3 and not y.requires_grad
+
+
+def test_tensors_of_torch_that_cannot_be(device, torch):
+    y = np.zeros(8)
+    z = torch.tensor([1 + 2j, 3 + 4j], device=device)
+    fake = pytest.importorskip("torch._subclasses.fake_tensor").FakeTensorMode
+    with fake():
+        traced = torch.ones(3, device=device)
+    for tensor, text in [
+        (z.conj().imag, r"negated when torch reads them \(is_neg\(\)\); pass x.resolve_neg\(\)"),
+        (z.conj().imag[0], "x.resolve_neg"),
+        (z, "'torch.complex64' are not supported"),
+        (torch.ones(3, device=device).to(torch.float8_e4m3fn), "'torch.float8_e4m3fn' are not"),
+        (torch.ones(3, device="meta"), "meta"),
+        (torch.eye(3, device=device).to_sparse(), "exchange interface failed: Cannot access"),
+        (traced, "it has no memory"),
+    ]:
+        with pytest.raises(gpu.ArgumentTypeError, match=text) as caught:
+            twice[1, 4](tensor, y)
+        assert str(caught.value).startswith("argument 1 'x' of twice: ")
+    twice[1, 4](z.conj().imag.resolve_neg(), y)
+    assert y[:2].tolist() == [-4, -8]
+    with pytest.raises(
+        gpu.ArgumentTypeError, match="argument 2 'y' of twice: elements of the array"
+    ):
+        twice[1, 4](np.ones(3), torch.zeros(1, device=device).expand(3))
+
+
+def test_arrays_of_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    for dtype in (jnp.float32, jnp.bfloat16, jnp.bool_, jnp.int16):
+        y = np.zeros(4)
+        twice[1, 4](jnp.ones(4, dtype), y)
+        assert y.tolist() == [2.0] * 4
+    with pytest.raises(
+        gpu.ArgumentTypeError, match="argument 2 'y' of twice: the array is read-only"
+    ):
+        twice[1, 4](np.ones(4), jnp.ones(4))
+    twice[1, 4](np.ones(4), gpu.In(jnp.ones(4)))  # a copy of it is written

@@ -236,6 +236,7 @@ cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, un
         return fake.launch_result ? fake.launch_result : CUDA_ERROR_INVALID_VALUE;
     fake_lock();
     fake.n_launches++;
+    fake_note('l', stream, NULL);
     unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
     memcpy(fake.grid, grid, sizeof grid);
     memcpy(fake.block, block, sizeof block);

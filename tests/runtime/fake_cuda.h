@@ -55,6 +55,10 @@ struct fake_cuda {
 struct fake_cuda *fake_cuda(void);
 typedef struct fake_cuda *(*fake_cuda_fn)(void);
 
+/* What was done in which order, for tests in Python: 'l', a launch in stream `a`; 'w', stream `b`
+ * waits for `a`. */
+void fake_note(char what, CUstream a, CUstream b);
+
 #define FAKE_NEEDS_CONTEXT                                                                         \
     do {                                                                                           \
         fake_cuda()->n_calls++;                                                                    \

@@ -79,6 +79,7 @@ cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
     fake_cuda()->n_event_waits++;
     fake_cuda()->ordered[0] = event->stream;
     fake_cuda()->ordered[1] = stream;
+    fake_note('w', event->stream, stream);
     return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,191 @@
+"""In which stream a launch runs, and what waits for what, with arrays of other libraries: against
+the stand-in for the driver, which notes it."""
+
+import ctypes
+import os
+import sys
+import types
+
+import gpu
+import numpy as np
+import pytest
+
+SIDE, OTHER = 0x7700, 0x7800
+
+
+def kernel(source):
+    scope = {"gpu": gpu}
+    exec(source, scope)
+    return gpu.jit(scope["entry"])
+
+
+COPY = kernel("def entry(x, y):\n    i = gpu.grid(1)\n    y[i] = x[i]\n")
+
+
+@pytest.fixture
+def notes(fake):
+    library = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
+    library.fake_take_notes.restype = ctypes.c_char_p
+    library.fake_take_notes()
+    return lambda: library.fake_take_notes().decode().strip("; ").split("; ")
+
+
+class Interface:
+    """An array by __cuda_array_interface__, on a stream."""
+
+    def __init__(self, stream, n=4):
+        self.memory, self.stream = gpu.zeros(n), stream
+
+    @property
+    def __cuda_array_interface__(self):
+        return {**self.memory.__cuda_array_interface__, "stream": self.stream}
+
+
+class Tensor:
+    """An array by __dlpack__; it notes for which stream it was asked."""
+
+    def __init__(self):
+        self.memory, self.asked = gpu.zeros(4), []
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+    def __dlpack__(self, stream=None, max_version=None):
+        self.asked.append(stream)
+        return self.memory.__dlpack__(stream=-1, max_version=max_version)
+
+
+def test_the_stream_of_all_arrays_is_taken(notes):
+    COPY[1, 4](Interface(SIDE), Interface(SIDE))
+    assert notes() == [f"l {SIDE:#x}"]
+    COPY[1, 4](Interface(None), Interface(SIDE))  # the first is ready
+    assert notes() == [f"l {SIDE:#x}"]
+
+
+@pytest.mark.parametrize("stream", [None, 1])
+def test_the_default_stream(notes, stream):
+    COPY[1, 4](Interface(stream), Interface(stream))
+    COPY[1, 4](Interface(stream), gpu.zeros(4))
+    assert notes() == ["l 0x0", "l 0x0"]
+
+
+def test_the_streams_of_threads_and_others_are_ordered_both_ways(notes):
+    COPY[1, 4](Interface(2), gpu.zeros(4))
+    assert notes() == ["w 0x2 0x0", "l 0x0", "w 0x0 0x2"]
+    COPY[1, 4](Interface(SIDE), Interface(OTHER))
+    assert notes() == [
+        f"w {SIDE:#x} 0x0", f"w {OTHER:#x} 0x0", "l 0x0", f"w 0x0 {SIDE:#x}", f"w 0x0 {OTHER:#x}",
+    ]  # fmt: skip
+
+
+def test_a_stream_that_was_named_is_kept(notes):
+    COPY[1, 4, OTHER](Interface(SIDE), Interface(SIDE))  # two arrays of one stream: once
+    assert notes() == [f"w {SIDE:#x} {OTHER:#x}", f"l {OTHER:#x}", f"w {OTHER:#x} {SIDE:#x}"]
+    COPY[1, 4, SIDE](Interface(SIDE), Interface(SIDE))
+    assert notes() == [f"l {SIDE:#x}"]
+    COPY[1, 4, gpu.default_stream()](Interface(SIDE), Interface(SIDE))
+    assert notes()[0] == f"w {SIDE:#x} 0x0"
+
+
+def test_bound_launches_ask_for_the_stream_again(notes):
+    x = Interface(SIDE)
+    launch = COPY[1, 4].bind(x, x)
+    launch()
+    x.stream = OTHER
+    launch()
+    assert notes() == [f"l {SIDE:#x}", f"l {OTHER:#x}"]
+
+
+def test_host_arrays_follow(notes):
+    COPY[1, 4](np.zeros(4), Interface(SIDE))
+    assert notes()[-1] == f"l {SIDE:#x}"
+
+
+@pytest.mark.parametrize(("stream", "asked"), [(None, 1), (2, 2), (SIDE, SIDE)])
+def test_dlpack_is_asked_for_the_launch_stream(notes, stream, asked):
+    x = Tensor()
+    COPY[1, 4, stream](x, gpu.zeros(4))
+    assert x.asked == [asked]
+    assert notes()[-1] == f"l {stream or 0:#x}"
+
+
+class MemoryPointer:
+    def __init__(self, memory):
+        self.memory, self.ptr, self.device_id = memory, memory.address, 0
+
+
+@pytest.fixture
+def cupy(monkeypatch):
+    """A module that looks like CuPy where gpu looks."""
+    stream_type = ctypes.CFUNCTYPE(ctypes.c_ssize_t)
+    name = ctypes.create_string_buffer(b"intptr_t (void)")
+    module, stream = types.ModuleType("cupy"), types.ModuleType("cupy_backends.cuda.stream")
+    function = stream_type(lambda: module.current)
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    address = ctypes.cast(function, ctypes.c_void_p)
+    stream.__pyx_capi__ = {"get_current_stream_ptr": new(address, name, None)}
+
+    class ndarray:  # noqa: N801
+        asked = 0
+
+        def __init__(self, array, shape=None, strides=None):
+            self.data, self.dtype = MemoryPointer(array), array.dtype
+            self.shape = array.shape if shape is None else shape
+            self.strides = array.strides if strides is None else strides
+            self._c_contiguous = strides is None
+
+        @property
+        def __cuda_array_interface__(self):
+            type(self).asked += 1
+            memory = self.data.memory.__cuda_array_interface__
+            return {**memory, "shape": self.shape, "strides": self.strides,
+                    "typestr": self.dtype.str, "stream": module.current or 1}  # fmt: skip
+
+    module.ndarray, module.current, module.keep = ndarray, 0, (function, name)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setitem(sys.modules, "cupy_backends.cuda.stream", stream)
+    return module
+
+
+def test_arrays_of_cupy(notes, cupy):
+    x, y = cupy.ndarray(gpu.zeros(4)), cupy.ndarray(gpu.zeros(4))
+    COPY[1, 4](x, y)
+    cupy.current = SIDE
+    COPY[1, 4](x, y)
+    COPY[1, 4](x, gpu.zeros(4))
+    assert notes() == ["l 0x0", f"l {SIDE:#x}", f"w {SIDE:#x} 0x0", "l 0x0", f"w 0x0 {SIDE:#x}"]
+    assert cupy.ndarray.asked == 0
+    assert COPY.signatures == [*COPY.signatures] and "float64[::1], float64[::1]" in COPY.signatures
+
+
+def test_views_and_dtypes_of_cupy(notes, cupy):
+    copy = gpu.jit(COPY.py_func)
+    strided = cupy.ndarray(gpu.zeros(8, np.float32), (4,), (8,))
+    copy[1, 4](strided, cupy.ndarray(gpu.zeros(4, np.int8)))
+    copy[1, 4](cupy.ndarray(gpu.zeros((2, 2)), (4,)), strided)
+    assert sorted(copy.signatures) == ["float32[:], int8[::1]", "float64[::1], float32[:]"]
+    complex_array = cupy.ndarray(gpu.zeros(4))
+    complex_array.dtype = np.dtype("c16")
+    with pytest.raises(
+        gpu.ArgumentTypeError, match="1 'x' of entry: elements of type 'complex128'"
+    ):
+        copy[1, 4](complex_array, strided)
+    other = cupy.ndarray(gpu.zeros(4))
+    other.data.device_id = 1
+    with pytest.raises(gpu.ArgumentTypeError, match="is in the memory of cuda:1") as caught:
+        copy[1, 4](other, strided)
+    assert "gpu.select_device" in str(caught.value)
+
+
+def test_what_only_looks_like_cupy(notes, cupy):
+    class Subclass(cupy.ndarray):
+        pass
+
+    COPY[1, 4](Subclass(gpu.zeros(4)), gpu.zeros(4))  # by the protocol
+    broken = cupy.ndarray(gpu.zeros(4))
+    del broken.data
+    with pytest.raises(AttributeError):  # the producer's own
+        COPY[1, 4](broken, gpu.zeros(4))
+    assert Subclass.asked == 1
