@@ -27,7 +27,9 @@ WRITABLE = re.compile(r"\.(data|bss|tdata|tbss)(?!\.rel\.ro)\S*")
 def objects(paths: list[str]) -> list[str]:
     found = []
     for path in map(Path, paths):
-        inside = [file for file in path.iterdir() if file.suffix == ".o"] if path.is_dir() else [path]
+        inside = (
+            [file for file in path.iterdir() if file.suffix == ".o"] if path.is_dir() else [path]
+        )
         found += map(str, inside)
     return sorted(found)
 

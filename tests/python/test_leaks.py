@@ -106,6 +106,93 @@ def test_a_cycle_through_a_launcher_is_collected(device):
     assert reference() is None
 
 
+def cycle_of_attribute(kernel):
+    kernel.py_func.itself = kernel
+
+
+def cycle_of_default(kernel):
+    kernel.py_func.__kwdefaults__ = {"itself": kernel}
+
+
+def cycle_of_carrier(kernel):
+    kernel.py_func.itself = kernel.__gpu_carrier__
+    kernel.__gpu_carrier__.itself = kernel
+
+
+def cycle_of_launcher(kernel):
+    kernel.py_func.launchers = [kernel[n, 1] for n in range(1, 40)]
+
+
+def cycle_of_forall(kernel):
+    kernel.py_func.launcher = kernel.forall(10)
+
+
+def cycle_of_class(kernel):
+    kernel.py_func.owner = type("Owner", (), {"kernel": staticmethod(kernel)})
+
+
+def cycle_of_traceback(kernel):
+    try:
+        kernel[1, 1]("no array")
+    except gpu.Error as error:
+        kernel.py_func.error = error
+
+
+def cycle_of_method(kernel):
+    kernel.py_func.method = kernel.forall, kernel.ptx, kernel.__reduce_ex__
+
+
+CYCLES = [function for name, function in list(globals().items()) if name.startswith("cycle_of")]
+
+
+@pytest.mark.parametrize("launched", [False, True])
+@pytest.mark.parametrize("make_cycle", CYCLES)
+def test_every_cycle_is_collected(device, make_cycle, launched):
+    """As in a long program, which makes such kernels again and again."""
+    references = []
+    for n in range(5):
+        scope = {"gpu": gpu, "n": n}
+        exec("def f(v):\n    return v + n\ndef function(x):\n    x[0] = f(1.0)", scope)
+        kernel = gpu.jit(scope["function"])
+        x = gpu.zeros(1)
+        if launched:
+            kernel[1, 1](x)
+            assert x.copy_to_host()[0] == n + 1
+        make_cycle(kernel)
+        references += [weakref.ref(kernel), weakref.ref(scope["f"]), weakref.ref(x)]
+        del kernel, scope, x
+    gc.collect()
+    assert [r() for r in references] == [None] * 15
+
+
+def test_kernels_that_call_each_other_are_collected(device):
+    scope = {"gpu": gpu}
+    exec(
+        """
+@gpu.jit
+def even(x, n):
+    if n == 0:
+        x[0] = 1.0
+    else:
+        odd(x, n - 1)
+
+@gpu.jit
+def odd(x, n):
+    if n > 0:
+        even(x, n - 1)
+""",
+        scope,
+    )
+    references = [weakref.ref(scope[name]) for name in ("even", "odd")]
+    scope["even"][1, 1](gpu.zeros(1), 4)
+    gpu.synchronize()
+    with pytest.raises(gpu.TypingError):
+        scope["odd"][1, 1](gpu.zeros((2, 2, 2)), "four")
+    del scope
+    gc.collect()
+    assert [r() for r in references] == [None, None]
+
+
 def test_without_cycles_nothing_waits_for_the_collector(device):
     def make():
         x = gpu.zeros(1)

@@ -1,6 +1,7 @@
 """What travels to other processes: kernels as functions do, names, errors; what does not says so."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -56,11 +57,11 @@ def by_value(thing):
     return cloudpickle.loads(cloudpickle.dumps(thing))
 
 
-def far(thing, code, main=""):
+def far(thing, code, main="", **env):
     """What `code` prints of `thing` in a new process, to which cloudpickle brought it."""
     program = f"import pickle, sys, gpu\n{main}\nthing = pickle.load(sys.stdin.buffer)\n{code}"
     done = subprocess.run([sys.executable, "-c", program], input=cloudpickle.dumps(thing),
-                          capture_output=True, timeout=100)  # fmt: skip
+                          capture_output=True, timeout=100, env={**os.environ, **env})  # fmt: skip
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode().strip()
 
@@ -180,6 +181,40 @@ def test_a_declared_signature_travels(device):
     assert x.copy_to_host()[0] == 2.0
     with pytest.raises(gpu.ArgumentTypeError, match="fits no declared signature"):
         other[1, 1](2.0, x)
+
+
+@pytest.mark.parametrize("options", [{"cache": False}, {"fastmath": True, "lineinfo": True}, {"debug": True},
+                                     {"max_registers": 32, "launch_bounds": (64, 2), "opt_level": 1},
+                                     {"float": gpu.float32, "device": True}], ids=str)  # fmt: skip
+def test_options_travel(options):
+    kernel = gpu.jit(**options)(lambda x: None)
+    assert kernel.options and by_value(kernel).options == kernel.options
+
+
+def test_the_other_side_takes_it_from_the_disk(tmp_path):
+    """Whatever the name of its module; what it calls is part of what it is."""
+
+    def plus(v):
+        return v + 1
+
+    @gpu.jit
+    def kernel(x):
+        x[0] = plus(1.0)
+
+    code = """
+gpu.select_device("cpu")
+x = gpu.zeros(1)
+thing[1, 1](x)
+print(x.copy_to_host()[0], "found on disk" in str(thing.explain()))
+"""
+    env = {"GPUJIT_CACHE_DIR": str(tmp_path / "cache")}
+    assert far(kernel, code, **env) == "2.0 False"
+    assert far(kernel, code, **env) == "2.0 True"
+    kernel.py_func.__module__ = "__main__"
+    assert far(kernel, code, **env) == "2.0 True"
+    plus.__code__ = (lambda v: v + 5).__code__
+    assert far(kernel, code, **env) == "6.0 False"
+    assert far(kernel, code, **env) == "6.0 True"
 
 
 def test_kernels_that_call_each_other(device):
@@ -375,7 +410,7 @@ def test_names_with_dots_are_equal():
         assert pickle.loads(pickle.dumps(one)) == one
 
 
-@pytest.mark.parametrize("make", [gpu.stream, gpu.default_stream,
+@pytest.mark.parametrize("make", [gpu.stream, gpu.default_stream, gpu.event,
                                   lambda: scale[1, 1, gpu.stream()], lambda: scale[1, 1, 77]])  # fmt: skip
 def test_what_stays(make):
     thing = make()
