@@ -6,6 +6,9 @@ import threading
 import gpu
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 
 @gpu.jit
@@ -203,3 +206,45 @@ def test_from_several_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_random_moves_by_kernels(data):
+    """Beside a kernel that runs all moves are kernels too: the same as NumPy's."""
+    names = ["bool", "int8", "int16", "int64", "uint8", "uint64", "float16", "float32", "float64"]
+    moves = []
+    for _ in range(4):
+        shape = data.draw(hnp.array_shapes(min_dims=0, max_dims=4, min_side=1, max_side=5))
+        old, new = data.draw(st.tuples(*[st.sampled_from(names)] * 2))
+        host = (np.arange(np.prod(shape, dtype=int)) % 113).reshape(shape).astype(new)
+        index = data.draw(hnp.basic_indices(shape, allow_newaxis=True, max_dims=6))
+        axes = data.draw(st.permutations(range(np.ndim(host[index]))))
+        part = np.asarray(host[index]).transpose(axes)
+        lead = data.draw(st.integers(0, part.ndim))
+        source = np.resize(np.arange(1, 90), [n if data.draw(st.booleans()) else 1
+                                              for n in part.shape[lead:]]).astype(old)  # fmt: skip
+        moves.append((host, index, axes, source))
+    ours = [(gpu.to_device(host), gpu.to_device(source)) for host, _, _, source in moves]
+    with Running() as kernel:
+        for (array, source), (_, index, axes, _) in zip(ours, moves, strict=True):
+            index = index if isinstance(index, tuple) else (index,)
+            part = array[index if ... in index else (*index, ...)]
+            part.transpose(axes)[...] = source
+        assert kernel.runs()
+    for (array, _), (host, index, axes, source) in zip(ours, moves, strict=True):
+        index = index if isinstance(index, tuple) else (index,)
+        host[index if ... in index else (*index, ...)].transpose(axes)[...] = source
+        np.testing.assert_array_equal(array.copy_to_host(), host)
+
+
+def test_the_largest_rank():
+    host = (np.arange(2 * 3**7) % 100).astype(np.int16).reshape(2, *(3,) * 7)
+    array = gpu.to_device(host)
+    order = (3, 0, 7, 1, 6, 2, 5, 4)
+    with Running():
+        made = array.transpose(order).copy()
+        made[::-1, :, 1:] = array.transpose(order)[::-1, :, :-1]
+    expected = host.transpose(order).copy()
+    expected[::-1, :, 1:] = host.transpose(order)[::-1, :, :-1]
+    np.testing.assert_array_equal(made.copy_to_host(), expected)
