@@ -88,6 +88,25 @@ call_prepare(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *e
     return true;
 }
 
+/* A stream of ours is of one device, unless it is a default one; the error names both. */
+static bool
+call_check_stream(const struct pm_launcher *self, const struct rt_device *dev)
+{
+    const struct rt_device *its = ((const struct pm_stream *)self->stream)->dev;
+    struct pm_state *state = self->kernel->state;
+    if (its == dev || ((const struct pm_stream *)self->stream)->handle <= 2)
+        return true;
+    if (!pm_device_check(state, its))
+        return false;
+    char here[24], there[24], message[160];
+    pm_device_print(dev, here);
+    pm_device_print(its, there);
+    PyOS_snprintf(message, sizeof message,
+                  "the stream is of %s, the kernel runs on %s: make one there with gpu.stream()",
+                  there, here);
+    return pm_fail(state, STREAM_MISUSE, message);
+}
+
 bool
 pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *entry,
                rt_stream stream, void *area)
@@ -95,8 +114,9 @@ pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry 
     struct pm_state *state = self->kernel->state;
     struct sp_diag diag;
     if (self->stream && Py_IS_TYPE(self->stream, state->stream_type) &&
-        !pm_stream_parse(state, self->stream, &stream))
-        return false; /* it was closed */
+        (!pm_stream_parse(state, self->stream, &stream) || /* it was closed */
+         !call_check_stream(self, dev)))
+        return false;
     if (self->prepared != entry->serial && !call_prepare(self, dev, entry))
         return false;
     struct rt_launch launch = self->launch;

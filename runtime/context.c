@@ -6,8 +6,8 @@
  *
  * A fork is noticed by a page that the kernel gives to a child as zeros (MADV_WIPEONFORK), which
  * costs a load and no state outside of the runtime; pthread_atfork's handlers would need a global.
- * Where the system has no such pages getpid tells. Locks in a child may be held by threads that only
- * the parent has, so the child makes them anew before it uses them. */
+ * Where the system has no such pages getpid tells. Locks in a child may be held by threads that
+ * only the parent has, so the child makes them anew before it uses them. */
 #include <stdio.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
-/* cpu_context: the CPU device has no contexts; what is asked of them, answered for it: it is current
- * in every thread, its attributes are the columns of a table, and a reset waits and marks. Memory of
- * arrays stays until they go, because the host may look at it through buffers. */
+/* cpu_context: the CPU device has no contexts; what is asked of them, answered for it: it is
+ * current in every thread, its attributes are a column of a table, and a reset waits and marks.
+ * Memory of arrays stays until they go, because the host may look at it through buffers. */
 #include "runtime/cpu_t.h"
 
 static bool

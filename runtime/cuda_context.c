@@ -1,5 +1,5 @@
-/* cuda_context: a GPU's contexts. In: a device, or nothing but the thread. Out: the device's context
- * as the thread's current one, or the device that belongs to what is current.
+/* cuda_context: a GPU's contexts. In: a device, or nothing but the thread. Out: the device's
+ * context as the thread's current one, or the device that belongs to what is current.
  *
  * A device works in the primary context, which torch, CuPy and the CUDA runtime use too, so that
  * their pointers and streams are ours. It is retained when it is first needed and not when the

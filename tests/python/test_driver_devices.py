@@ -193,6 +193,14 @@ def test_memory_of_the_other_device_is_refused(same_gpus):
             f[1, 4](here, there)
     with pytest.raises(gpu.ArgumentTypeError, match="memory of cuda:1, the kernel runs on cuda:0"):
         f[1, 4](here, there)
+    stream = gpu.stream()
+    with gpu.gpus[1]:
+        with pytest.raises(
+            gpu.DeviceError, match="the stream is of cuda:0, the kernel runs on cud"
+        ):
+            f[1, 4, stream](there, there)
+        with stream, pytest.raises(gpu.DeviceError, match="the stream is of cuda:0"):
+            f[1, 4](there, there)
     assert np.array_equal(there.copy_to_host(), np.zeros(4))  # copies go where the array is
 
 
