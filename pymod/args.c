@@ -177,6 +177,8 @@ arg_get_foreign(struct pm_taking *taking, uint32_t index, PyObject *value, struc
         arg_give_foreign(taking->state, foreign);
         return found;
     }
+    if (foreign->on_host && taking->state->memories.len && !taking->copies)
+        pm_foreign_lend(taking->state, taking->dev, foreign);
     arg->foreign = foreign;
     arg_set_view(arg, &foreign->view);
     /* What a strided host array becomes in GPU memory is contiguous. */
@@ -277,7 +279,9 @@ arg_get_transfer(struct pm_taking *taking, uint32_t index, enum pm_transfer tran
                  PyObject *array, struct pm_arg *arg)
 {
     if (!Py_IS_TYPE(array, taking->state->array_type)) {
+        taking->copies = true;
         int found = arg_get_foreign(taking, index, array, arg);
+        taking->copies = false;
         if (!found)
             pm_arg_fail(taking->kernel, taking->reading, index,
                         "gpu.In, gpu.Out and gpu.InOut take arrays");
@@ -318,22 +322,6 @@ arg_get_rare(struct pm_taking *taking, uint32_t index, PyObject *value, struct p
     return found ? found == 1 : arg_fail_type(taking, index, value);
 }
 
-/* The pool keeps the memory until the launch's stream is done with it. */
-static bool
-arg_use(const struct pm_taking *taking, struct pm_array *array)
-{
-    const struct pm_array *owner = array;
-    struct sp_diag diag;
-    sp_diag_init(&diag);
-    if (array->base && Py_IS_TYPE(array->base, taking->state->array_type))
-        owner = (const struct pm_array *)array->base;
-    if (owner->owned &&
-        !rt_memory_use(taking->dev, RT_POOL_DEVICE, owner->owned, taking->current.consumer, &diag))
-        return pm_raise(taking->state, &diag);
-    array->used_on = taking->current.consumer;
-    return true;
-}
-
 bool
 pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
@@ -343,7 +331,7 @@ pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_
         struct pm_array *array = (struct pm_array *)value;
         arg_set_view(arg, &array->view);
         if (array->dev == taking->dev)
-            return array->used_on == taking->current.consumer || arg_use(taking, array);
+            return true;
         if (!pm_device_check(taking->state, array->dev))
             return false;
         char where[24];

@@ -23,7 +23,8 @@ pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view
     self->base = Py_XNewRef(base);
     self->stream = NULL;
     self->dl_strides = NULL;
-    self->used_on = PM_USED_NOWHERE;
+    self->home = self->noted = PM_NO_STREAM;
+    self->streams = NULL;
     self->weakrefs = NULL;
     return self;
 }
@@ -34,9 +35,47 @@ pm_array_view(struct pm_array *array, const struct pm_view *view)
 {
     PyObject *base = array->base ? array->base : (PyObject *)array;
     struct pm_array *self = pm_array_new(array->state, array->dev, view, base);
-    if (self)
+    if (self) {
         self->stream = Py_XNewRef(array->stream);
+        self->home = array->home;
+        self->noted = array->noted;
+    }
     return self;
+}
+
+/* Another library's stream must not be destroyed before the memory is freed, which asks it. */
+static bool
+array_keep_stream(struct pm_array *array, PyObject *stream)
+{
+    struct pm_state *state = array->state;
+    bool owned = array->base && Py_IS_TYPE(array->base, state->memory_type);
+    if (!stream || PyLong_Check(stream) || (Py_IS_TYPE(stream, state->stream_type) && !owned))
+        return true;
+    if (array->base && Py_IS_TYPE(array->base, state->array_type))
+        array = (struct pm_array *)array->base;
+    if (!array->streams && !(array->streams = PyList_New(0)))
+        return false;
+    return PyList_Append(array->streams, stream) == 0;
+}
+
+bool
+pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream handle, PyObject *stream)
+{
+    if (handle <= 1)
+        handle = 0;
+    if (handle == array->home || handle == array->noted)
+        return true;
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (array->base && Py_IS_TYPE(array->base, array->state->memory_type)) {
+        if (!pm_memory_use((struct pm_memory *)array->base, dev, handle))
+            return false;
+    } else if (array->view.size &&
+               !rt_memory_use(array->dev, RT_POOL_DEVICE, array->view.data, handle, &diag)) {
+        return pm_raise(array->state, &diag);
+    }
+    array->noted = handle;
+    return array_keep_stream(array, stream);
 }
 
 bool
@@ -67,9 +106,13 @@ array_dealloc(PyObject *object)
         PyObject_ClearWeakRefs(object);
     if (self->owned)
         array_free_memory(self);
-    Py_XDECREF(self->base);
+    if (self->base && !Py_IS_TYPE(self->base, self->state->array_type))
+        pm_memory_retire(self->state, self->dev, self->base);
+    else
+        Py_XDECREF(self->base);
     Py_XDECREF(self->stream);
     free(self->dl_strides);
+    Py_XDECREF(self->streams);
     PyObject_Free(object);
     Py_DECREF(type);
 }

@@ -17,8 +17,6 @@ pm_array_alloc_on(struct pm_state *state, struct rt_device *dev, const struct pm
                   bool fortran, rt_stream stream)
 {
     struct pm_view made = *view;
-    struct sp_diag diag;
-    sp_diag_init(&diag);
     made.data = 0;
     made.read_only = false;
     if (!pm_view_contiguous(&made, fortran))
@@ -27,18 +25,12 @@ pm_array_alloc_on(struct pm_state *state, struct rt_device *dev, const struct pm
     if (!self)
         return NULL;
     uint64_t size_B = (uint64_t)made.size * pm_dtype_size_B(made.dtype);
-    bool ok = rt_memory_try(dev, RT_POOL_DEVICE, size_B, stream, &self->owned);
-    if (!ok) {
-        Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_alloc(dev, size_B, stream, &self->owned, &diag);
-        Py_END_ALLOW_THREADS
-    }
-    if (!ok) {
-        self->owned = 0;
+    if (!pm_memory_alloc(state, dev, size_B, stream, &self->owned, &self->base)) {
         Py_DECREF((PyObject *)self);
-        return pm_raise(state, &diag);
+        return NULL;
     }
-    self->view.data = self->owned;
+    self->home = self->noted = stream <= 1 ? 0 : stream;
+    self->view.data = self->base ? ((struct pm_memory *)self->base)->device_address : self->owned;
     return self;
 }
 

@@ -226,6 +226,10 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
         return call_keep(call, plain) && call_add(call, param, plain, depth + 1);
     }
     arg->param = param;
+    if (arg->view && !arg->foreign &&
+        !pm_array_use((struct pm_array *)arg->object, call->taking.dev, call->stream,
+                      call->launcher->stream))
+        return false;
     call->foreign |= arg->foreign != NULL;
     if (arg->view)
         call->odd |= arg->view->read_only | (arg->view->layout == IR_LAYOUT_ANY);
@@ -320,6 +324,7 @@ pm_call_init(struct call *call, struct pm_launcher *launcher, struct pm_reading 
     call->taking.reading = reading;
     call->taking.dev = place->dev;
     call->python = place->python && !kernel->is_internal;
+    call->taking.copies = false;
     call->taking.current.known = false;
     call->taking.current.consumer = launcher->config.stream;
     call->stream = launcher->config.stream;

@@ -167,6 +167,8 @@ device_wait(struct pm_state *state, struct rt_device *dev, struct rt_wait wait)
         sp_diag_init(&state->pending);
         ok = false;
     }
+    if (state->retired.len)
+        pm_memory_reap(state, false);
     return pm_waited(state, dev, ok, &diag) && pm_pydevice_raise(state, wait.own_only);
 }
 

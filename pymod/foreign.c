@@ -228,6 +228,7 @@ pm_foreign_init(struct pm_foreign *foreign)
     foreign->view.data = 0;
     foreign->view.read_only = false;
     foreign->staged.data = 0;
+    foreign->lent = NULL;
     foreign->on_host = foreign->has_stream = foreign->has_buffer = foreign->shares_staged = false;
     foreign->transfer = PM_TRANSFER_PLAIN;
     foreign->ordinal = 0;
@@ -276,6 +277,21 @@ pm_foreign_get_for(struct pm_state *state, PyObject *object, const char *what,
         return -1;
     PyErr_Clear();
     return pm_foreign_dlpack(state, object, what, current, foreign);
+}
+
+void
+pm_foreign_lend(struct pm_state *state, struct rt_device *dev, struct pm_foreign *foreign)
+{
+    struct pm_view *view = &foreign->view;
+    int64_t first, end;
+    if (rt_device_info(dev)->kind != RT_CUDA || !view->size)
+        return;
+    pm_view_span(view, &first, &end);
+    foreign->lent = pm_memory_find(state, view->data + (uint64_t)first, (uint64_t)(end - first));
+    if (!foreign->lent)
+        return;
+    foreign->on_host = false;
+    view->data = view->data - foreign->lent->address + foreign->lent->device_address;
 }
 
 void

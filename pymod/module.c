@@ -97,6 +97,7 @@ module_exec(PyObject *module)
               pm_dl_add_exchange(state->array_type) &&
               module_add_type(module, pm_stream_spec(), "Stream", &state->stream_type) &&
               module_add_type(module, pm_event_spec(), "Event", &state->event_type) &&
+              module_add_type(module, pm_memory_spec(), "Memory", &state->memory_type) &&
               module_add_type(module, pm_kernel_spec(), "Kernel", &state->kernel_type) &&
               module_add_type(module, pm_launcher_spec(), "Launcher", &state->launcher_type) &&
               module_add_type(module, pm_bound_spec(), "BoundLaunch", &state->bound_type) &&
@@ -119,6 +120,9 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT((PyObject *)state->stream_type);
     Py_VISIT((PyObject *)state->event_type);
     Py_VISIT(state->current_stream);
+    Py_VISIT((PyObject *)state->memory_type);
+    Py_VISIT(state->allocate);
+    Py_VISIT(state->free);
     Py_VISIT((PyObject *)state->intrinsic_type);
     Py_VISIT((PyObject *)state->dtype_type);
     for (int i = 0; i < PM_N_TRANSFERS; i++)
@@ -149,6 +153,9 @@ module_clear(PyObject *module)
     Py_CLEAR(state->stream_type);
     Py_CLEAR(state->event_type);
     Py_CLEAR(state->current_stream);
+    Py_CLEAR(state->memory_type);
+    Py_CLEAR(state->allocate);
+    Py_CLEAR(state->free);
     Py_CLEAR(state->intrinsic_type);
     Py_CLEAR(state->dtype_type);
     for (int i = 0; i < PM_N_TRANSFERS; i++)
@@ -193,10 +200,13 @@ module_free(void *module)
     struct pm_state *state = PyModule_GetState(module);
     if (!state)
         return;
+    pm_memory_reap(state, true);
     module_clear(module);
     pm_callbacks_drop(state);
     pm_places_finish(state);
     sp_vec_finish(&state->quiet);
+    sp_vec_finish(&state->memories);
+    sp_vec_finish(&state->retired);
     while (state->n_spare_foreign)
         free(state->spare_foreign[--state->n_spare_foreign]);
     if (state->print.lock)
@@ -230,6 +240,16 @@ static PyMethodDef module_methods[] = {
     {"_print_rest", pm_print_rest, METH_NOARGS,
      "Writes what kernels print until the program ends."},
     {"_warn_option", pm_warn_option, METH_VARARGS, "For an option that has no effect."},
+    {"get_memory_info", pm_memory_info, METH_NOARGS,
+     "(free, total) of the current device's memory, in bytes, as the driver counts."},
+    {"_memory_host", pm_memory_host, METH_VARARGS, "(kind, bytes): host memory for kernels."},
+    {"_memory_register", pm_memory_register, METH_VARARGS, "(buffer, waits): locks it."},
+    {"_memory_set_allocator", pm_memory_set_allocator, METH_VARARGS, "(allocate, free) or Nones"},
+    {"_memory_stats", pm_memory_stats, METH_VARARGS, "(kind): numbers of a pool"},
+    {"_memory_trim", pm_memory_trim, METH_VARARGS, "(kind, keep): bytes given back"},
+    {"_memory_set_limit", pm_memory_set_limit, METH_VARARGS, "(kind, bytes)"},
+    {"_memory_reset_peak", pm_memory_reset_peak, METH_VARARGS, "(kind)"},
+    {"_memory_defer", pm_memory_defer, METH_O, "Begins (True) or ends to leave freed memory alone"},
     {"synchronize", pm_synchronize, METH_NOARGS,
      "Waits until everything that was launched is done; raises what kernels raised."},
     {"_cache_path", pm_cache_path, METH_NOARGS, "(folder of the disk cache or \"\", its cap)"},

@@ -33,6 +33,7 @@ typedef PyObject *(*pm_vectorcall)(PyObject *self, PyObject *const *args, size_t
                                    PyObject *kwnames);
 
 struct exchange_api;
+struct pm_memory;
 struct pm_foreign;
 #define PM_N_EXCHANGE 8
 #define PM_N_SPARE_FOREIGN 16
@@ -52,10 +53,18 @@ struct pm_place {
     bool python; /* kernels run on the python device, arrays are dev's */
 };
 
+struct pm_retired {
+    struct rt_event *event;
+    PyObject *owner;
+};
+
 struct pm_state {
     PyTypeObject *kernel_type, *launcher_type, *bound_type, *array_type, *stream_type, *event_type,
-        *intrinsic_type, *dtype_type;
-    PyObject *error; /* gpu.Error */
+        *intrinsic_type, *dtype_type, *memory_type;
+    PyObject *allocate, *free;           /* of gpu.memory.set_allocator; NULL: the device's pool */
+    SP_VEC(struct pm_memory *) memories; /* of the host, by address */
+    SP_VEC(struct pm_retired) retired;   /* owners of memory that queued work uses */
+    PyObject *error;                     /* gpu.Error */
     PyObject *errors[SP_N_ERROR_CLASSES];
     PyObject *warning; /* gpu.Warning */
     PyObject *warnings[SP_N_WARNING_CLASSES];
@@ -318,14 +327,15 @@ struct pm_array {
     PyObject_HEAD struct pm_state *state;
     struct rt_device *dev;
     struct pm_view view;
-    uint64_t owned;      /* address to free, or 0 */
-    PyObject *base;      /* who owns the memory otherwise; may be NULL */
-    PyObject *stream;    /* of bind(): for methods that are given none; may be NULL */
-    int64_t *dl_strides; /* in elements, for who borrows the array's tensor; may be NULL */
-    rt_stream used_on;   /* of the last launch; PM_USED_NOWHERE: of none */
+    uint64_t owned;        /* address to free, or 0 */
+    PyObject *base;        /* who owns the memory otherwise; may be NULL */
+    PyObject *stream;      /* of bind(): for methods that are given none; may be NULL */
+    rt_stream home, noted; /* the pool knows that these use the memory; or PM_NO_STREAM */
+    PyObject *streams;     /* of others, kept until the memory is freed: a list, or NULL */
+    int64_t *dl_strides;   /* in elements, for who borrows the array's tensor; may be NULL */
     PyObject *weakrefs;
 };
-#define PM_USED_NOWHERE UINTPTR_MAX
+#define PM_NO_STREAM ((rt_stream) - 1)
 
 struct pm_array *pm_array_new(struct pm_state *state, struct rt_device *dev,
                               const struct pm_view *view, PyObject *base);
@@ -354,6 +364,16 @@ bool pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_
                  const struct pm_view *from, rt_stream stream);
 bool pm_fill(struct pm_state *state, struct rt_device *dev, const struct pm_view *view,
              const void *element, rt_stream stream);
+/* Work of the stream will use the array's memory: before it is queued. `stream` is the object that
+ * stands for it, NULL: none. */
+bool pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream handle,
+                       PyObject *stream);
+static inline bool
+pm_array_use(struct pm_array *array, struct rt_device *dev, rt_stream handle, PyObject *stream)
+{
+    return handle == array->home || handle == array->noted ||
+           pm_array_use_slow(array, dev, handle, stream);
+}
 PyType_Spec *pm_array_spec(void);
 PyObject *pm_empty(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_full(PyObject *module, PyObject *args, PyObject *kwargs);
@@ -376,6 +396,59 @@ PyObject *pm_dtype_of(PyObject *module, PyObject *object);
 PyObject *pm_array_copy_to_host(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *pm_array_copy_to_device(PyObject *self, PyObject *args, PyObject *kwargs);
 
+/* ---- Memory: memory.c, memory_host.c
+ * ------------------------------------------------------------------ */
+
+/* Memory that is neither an array's own nor another library's. */
+enum pm_memory_kind {
+    PM_MEMORY_PINNED,     /* of the host, locked: results are waited for, as with any host array */
+    PM_MEMORY_MAPPED,     /* the same, not waited for */
+    PM_MEMORY_MANAGED,    /* moves to who uses it, not waited for */
+    PM_MEMORY_REGISTERED, /* another object's host memory, locked for a time */
+    PM_MEMORY_EXTERNAL,   /* of an allocator that was set */
+};
+
+struct pm_memory {
+    PyObject_HEAD struct pm_state *state;
+    struct rt_device *dev;
+    enum pm_memory_kind kind;
+    uint64_t address, size_B; /* on the host, where it has one */
+    uint64_t device_address;
+    bool is_open;
+    bool waits;              /* kernels that use it are waited for */
+    bool abroad;             /* other devices than `dev` have used it */
+    Py_buffer buffer;        /* REGISTERED: whose it is */
+    rt_stream stream;        /* EXTERNAL: it was asked for on */
+    SP_VEC(rt_stream) users; /* EXTERNAL: other streams that use it */
+    PyObject *free;          /* EXTERNAL */
+    PyObject *weakrefs;
+};
+
+PyType_Spec *pm_memory_spec(void);
+/* Memory for an array of the device; NULL with an exception. On success one of the two is set. */
+bool pm_memory_alloc(struct pm_state *state, struct rt_device *dev, uint64_t size_B,
+                     rt_stream stream, uint64_t *address_out, PyObject **owner_out);
+/* Of the allocator that was set. */
+PyObject *pm_memory_adopt(struct pm_state *state, struct rt_device *dev, uint64_t address,
+                          uint64_t size_B, rt_stream stream);
+/* Lets go of who owns an array's memory once the device's work so far is over (now, on a GPU). */
+void pm_memory_retire(struct pm_state *state, struct rt_device *dev, PyObject *owner);
+/* Lets go of those whose work is over; all: waits for it. */
+void pm_memory_reap(struct pm_state *state, bool all);
+/* Host memory of ours that all of the range is in, or NULL. */
+struct pm_memory *pm_memory_find(struct pm_state *state, uint64_t address, uint64_t size_B);
+/* Work of the stream will use it. */
+bool pm_memory_use(struct pm_memory *memory, struct rt_device *dev, rt_stream stream);
+PyObject *pm_memory_host(PyObject *module, PyObject *args);
+PyObject *pm_memory_register(PyObject *module, PyObject *args);
+PyObject *pm_memory_set_allocator(PyObject *module, PyObject *args);
+PyObject *pm_memory_stats(PyObject *module, PyObject *args);
+PyObject *pm_memory_trim(PyObject *module, PyObject *args);
+PyObject *pm_memory_set_limit(PyObject *module, PyObject *args);
+PyObject *pm_memory_reset_peak(PyObject *module, PyObject *args);
+PyObject *pm_memory_defer(PyObject *module, PyObject *begin);
+PyObject *pm_memory_info(PyObject *module, PyObject *unused);
+
 /* ---- Arrays of others: foreign.c
  * ------------------------------------------------------------------ */
 
@@ -388,10 +461,11 @@ struct pm_foreign {
     rt_stream stream;
     bool has_buffer;
     Py_buffer buffer;
-    PyObject *owner;       /* kept alive; may be NULL */
-    uint8_t transfer;      /* enum pm_transfer */
-    struct pm_view staged; /* the copy in GPU memory for a launch; `data` 0: none */
-    bool shares_staged;    /* the copy is that of an earlier argument with the same elements */
+    PyObject *owner;        /* kept alive; may be NULL */
+    struct pm_memory *lent; /* host memory that the device addresses: kept alive by its array */
+    uint8_t transfer;       /* enum pm_transfer */
+    struct pm_view staged;  /* the copy in GPU memory for a launch; `data` 0: none */
+    bool shares_staged;     /* the copy is that of an earlier argument with the same elements */
 };
 
 /* For whom arrays are taken: the stream that will use them, and what the last library that was asked
@@ -412,6 +486,8 @@ int pm_foreign_get(struct pm_state *state, PyObject *object, const char *what,
 int pm_foreign_get_for(struct pm_state *state, PyObject *object, const char *what,
                        struct pm_current *current, struct pm_foreign *foreign);
 void pm_foreign_release(struct pm_foreign *foreign);
+/* Host memory that the GPU addresses is used where it is. */
+void pm_foreign_lend(struct pm_state *state, struct rt_device *dev, struct pm_foreign *foreign);
 /* Whether a copy from there to the device is possible: memory of the host or of the same GPU. */
 bool pm_foreign_is_near(struct pm_state *state, const struct pm_foreign *foreign,
                         const struct rt_device *dev, const char *what);
@@ -663,6 +739,7 @@ struct pm_taking {
     struct pm_reading *reading;
     struct rt_device *dev;
     struct pm_current current;
+    bool copies; /* host memory that the device addresses travels like any other */
 };
 /* Classifies one value; `index` is the parameter's number. */
 bool pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg);

@@ -1,7 +1,8 @@
 /* staging: arrays that are not ours made ready for a launch, and what is to do after it.
  *
  * Host arrays are used in place on the CPU device, which is then waited for; on a GPU they are
- * copied there and, if the kernel writes them, back, unless gpu.In or gpu.Out says otherwise.
+ * copied there and, if the kernel writes them, back, unless gpu.In or gpu.Out says otherwise;
+ * pinned, mapped and managed memory is used in place there too.
  * Memory of other libraries is used where it is. If all arrays come from one current stream, and
  * none was named for the launch, that is where the kernel runs; else the launch begins after the
  * work of the stream that the owner names, and later work of that stream after the launch. The host
@@ -223,8 +224,13 @@ pm_call_start_foreign(struct call *call, struct pm_entry *entry)
 {
     bool on_host = false;
     staging_choose_stream(call);
-    for (uint32_t i = 0; i < call->n_args; i++)
-        on_host |= call->args[i].foreign && call->args[i].foreign->on_host;
+    for (uint32_t i = 0; i < call->n_args; i++) {
+        const struct pm_foreign *foreign = call->args[i].foreign;
+        on_host |= foreign && (foreign->on_host || (foreign->lent && foreign->lent->waits));
+        if (foreign && foreign->lent &&
+            !pm_memory_use(foreign->lent, call->taking.dev, call->stream))
+            return false;
+    }
     if (!on_host)
         return staging_order(call, true) && pm_call_start(call, entry) &&
                staging_order(call, false);

@@ -173,6 +173,7 @@ static const struct rt_device_ops cpu_ops = {
     .fill = device_fill,
     .memory_info = rt_cpu_memory_info,
     .query = rt_cpu_query,
+    .share = &rt_cpu_share_ops,
     .stream = &rt_cpu_stream_ops,
     .event = &rt_cpu_event_ops,
     .wait = device_wait,

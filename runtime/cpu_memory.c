@@ -80,9 +80,7 @@ memory_info(void *context, uint64_t *free_B_out, uint64_t *total_B_out)
 static void
 memory_renew(void *context, uint64_t address, uint64_t size_B)
 {
-    (void)context;
-    (void)mmap((void *)(uintptr_t)address, size_B, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    rt_cpu_unshare(context, address, size_B);
 }
 
 void
@@ -103,6 +101,7 @@ rt_cpu_memory_init(struct cpu_device *dev)
                                        .renew = memory_renew};
     for (int kind = 0; kind < RT_N_POOLS; kind++)
         dev->base.pools[kind] = rt_pool_create(&source, rt_memory_is_cached());
+    pthread_mutex_init(&dev->shared.lock, NULL);
 }
 
 void
@@ -110,6 +109,7 @@ rt_cpu_memory_mend(struct cpu_device *dev)
 {
     for (int kind = 0; kind < RT_N_POOLS; kind++)
         rt_pool_mend(dev->base.pools[kind]);
+    pthread_mutex_init(&dev->shared.lock, NULL);
 }
 
 void
@@ -117,6 +117,7 @@ rt_cpu_memory_finish(struct cpu_device *dev)
 {
     for (int kind = 0; kind < RT_N_POOLS; kind++)
         rt_pool_destroy(dev->base.pools[kind]);
+    rt_cpu_share_finish(dev);
 }
 
 bool

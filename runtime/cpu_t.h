@@ -122,11 +122,22 @@ struct cpu_queue {
     uint32_t n_printing;        /* jobs that may print and have not finished */
 };
 
+/* Memory that other processes may open, and the file that holds it. */
+struct cpu_shared {
+    uint64_t address;
+    int fd;
+    char name[40];
+};
+
 struct cpu_device {
     struct rt_device base;
     _Atomic(pid_t) pid; /* whose threads they are: rt_mend_begin */
     struct cpu_queue queue;
     _Atomic(uintptr_t) n_streams; /* handles given out */
+    struct {
+        pthread_mutex_t lock;
+        SP_VEC(struct cpu_shared) all;
+    } shared;
     pthread_mutex_t linker_lock;
     struct cpu_linker *linker; /* NULL: it could not be made so far */
 };
@@ -178,6 +189,12 @@ cpu_mend(struct cpu_device *dev)
     if (__builtin_expect(atomic_load_explicit(&dev->pid, memory_order_acquire) != getpid(), 0))
         rt_cpu_mend_slow(dev);
 }
+
+/* cpu_share.c */
+extern const struct rt_share_ops rt_cpu_share_ops;
+/* The memory's pages become the device's own again. */
+void rt_cpu_unshare(struct cpu_device *dev, uint64_t address, uint64_t size_B);
+void rt_cpu_share_finish(struct cpu_device *dev);
 
 /* cpu_memory.c */
 void rt_cpu_memory_init(struct cpu_device *dev);

@@ -252,6 +252,7 @@ static const struct rt_device_ops cuda_ops = {
     .join = rt_cuda_join,
     .memory_info = rt_cuda_memory_info,
     .query = rt_cuda_query,
+    .share = &rt_cuda_share_ops,
     .stream = &rt_cuda_stream_ops,
     .event = &rt_cuda_event_ops,
     .wait = device_wait,

@@ -165,6 +165,9 @@ driver_hint(const struct cuda_driver *driver, CUresult result)
             return "the GPU cannot be used in a process forked from one that uses it: "
                    "multiprocessing's 'spawn' or 'forkserver' method works";
         return NULL;
+    case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
+        return "the memory, or a page of it, is locked already; gpu.pinned_array and "
+               "gpu.mapped_array make arrays with pages of their own";
     case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
         return "the block needs more registers or shared memory than there are: fewer threads per "
                "block, or max_registers";

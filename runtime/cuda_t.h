@@ -25,6 +25,9 @@ typedef struct CUevent_st *CUevent;
 typedef int CUstreamCaptureMode;
 typedef int CUstreamCaptureStatus;
 typedef void (*CUhostFn)(void *data);
+typedef struct CUipcMemHandle_st {
+    char reserved[64];
+} CUipcMemHandle;
 typedef struct CUuuid_st {
     char bytes[16];
 } CUuuid;
@@ -296,6 +299,8 @@ cuda_unrelax(const struct cuda_device *dev, CUstreamCaptureMode mode)
  * launches that may be at fault. With the context current. Returns false. */
 bool rt_cuda_fail(const struct cuda_driver *driver, const char *function, CUresult result,
                   struct sp_diag *diag);
+
+extern const struct rt_share_ops rt_cuda_share_ops; /* cuda_share.c */
 
 /* cuda_memory.c */
 void rt_cuda_memory_init(struct cuda_device *dev);

@@ -305,13 +305,9 @@ rt_pool_export(struct rt_pool *pool, uint64_t address)
 bool
 rt_pool_find(struct rt_pool *pool, uint64_t address, uint64_t *base_out, uint64_t *size_B_out)
 {
-    struct pool_block *found = NULL;
     pthread_mutex_lock(&pool->lock);
-    for (struct pool_segment *segment = pool->segments; segment && !found; segment = segment->next)
-        if (address - segment->address < segment->size_B)
-            for (found = segment->first; address - found->address >= found->size_B;)
-                found = found->after;
-    bool used = found && found->state == POOL_USED && address - found->address < found->asked_B;
+    struct pool_block *found = pool_block_at(pool, address);
+    bool used = found && address - found->address < found->asked_B;
     if (used)
         *base_out = found->address, *size_B_out = found->asked_B;
     pthread_mutex_unlock(&pool->lock);

@@ -254,6 +254,20 @@ pool_live_find(const struct rt_pool *pool, uint64_t address)
     return block;
 }
 
+struct pool_block *
+pool_block_at(const struct rt_pool *pool, uint64_t address)
+{
+    for (struct pool_segment *segment = pool->segments; segment; segment = segment->next) {
+        if (address - segment->address >= segment->size_B)
+            continue;
+        struct pool_block *block = segment->first;
+        while (address - block->address >= block->size_B)
+            block = block->after;
+        return block->state == POOL_USED ? block : NULL;
+    }
+    return NULL;
+}
+
 void
 pool_live_remove(struct rt_pool *pool, struct pool_block *block)
 {

@@ -228,6 +228,8 @@ rt_pool_use(struct rt_pool *pool, uint64_t address, rt_stream stream, rt_stream 
         stream = 0;
     pthread_mutex_lock(&pool->lock);
     struct pool_block *block = pool_live_find(pool, address);
+    if (!block)
+        block = pool_block_at(pool, address);
     bool is_new = block && pool->source.order != POOL_MARKED &&
                   !(block->home && block->home->handle == stream);
     for (uint32_t i = 0; is_new && i < block->uses.len; i++)

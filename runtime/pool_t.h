@@ -95,6 +95,8 @@ void pool_unlink(struct pool_block *block);
 /* The table of what is in use. */
 void pool_live_add(struct rt_pool *pool, struct pool_block *block);
 struct pool_block *pool_live_find(const struct rt_pool *pool, uint64_t address);
+/* What is in use around an address, or NULL. Takes its time. */
+struct pool_block *pool_block_at(const struct rt_pool *pool, uint64_t address);
 void pool_live_remove(struct rt_pool *pool, struct pool_block *block);
 
 /* pool_order.c. All with the lock held. */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/rt_share.h"
 #include "runtime/rt_stream.h"
 #include "support/artifact.h"
 #include "support/diag.h"
@@ -191,6 +192,7 @@ struct rt_device_ops {
                   struct sp_diag *diag);
 
     const struct rt_stream_ops *stream;
+    const struct rt_share_ops *share;
     const struct rt_event_ops *event;
     bool (*wait)(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
                  struct sp_diag *diag);
@@ -246,8 +248,8 @@ SP_MUST_CHECK bool rt_memory_try(struct rt_device *dev, enum rt_pool_kind kind, 
 /* Work that was queued before still has the memory; never waits for it. Address 0 is allowed. */
 SP_MUST_CHECK bool rt_memory_free(struct rt_device *dev, enum rt_pool_kind kind, uint64_t address,
                                   struct sp_diag *diag);
-/* Work of another stream than the one it was asked for on uses the memory (the address as it was
- * given): orders that stream behind the earlier work, and keeps the memory until its work is over.
+/* Work of another stream than the one it was asked for on uses the memory (any
+ * address in it; others are ignored): orders that stream behind the earlier work, and keeps the memory until its work is over.
  * Once per stream will do. */
 SP_MUST_CHECK bool rt_memory_use(struct rt_device *dev, enum rt_pool_kind kind, uint64_t address,
                                  rt_stream stream, struct sp_diag *diag);

@@ -11,7 +11,7 @@ A kernel and its launch:
     saxpy[(n + 255) // 256, 256](n, 2.0, x, y)
 """
 
-from gpu import _gpujit
+from gpu import _gpujit, memory
 from gpu._arrays import (
     as_cuda_array,
     device_array,
@@ -45,6 +45,16 @@ from gpu._devices import (
 from gpu._gpujit import *  # noqa: F403  errors, dtypes, the kernel namespace, arrays, devices
 from gpu._gpujit import __version__
 from gpu._jit import jit, void
+from gpu.memory import (
+    MemoryInfo,
+    defer_cleanup,
+    managed_array,
+    mapped,
+    mapped_array,
+    pinned,
+    pinned_array,
+    set_memory_manager,
+)
 
 __all__ = [
     # A star import keeps Python's Warning.
@@ -52,9 +62,11 @@ __all__ = [
     "Context",
     "Device",
     "DeviceList",
+    "MemoryInfo",
     "__version__",
     "as_cuda_array",
     "current_context",
+    "defer_cleanup",
     "detect",
     "device",
     "device_array",
@@ -70,11 +82,18 @@ __all__ = [
     "is_gpu_array",
     "jit",
     "list_devices",
+    "managed_array",
+    "mapped",
+    "mapped_array",
+    "memory",
     "ones",
     "ones_like",
+    "pinned",
+    "pinned_array",
     "require_context",
     "reset",
     "select_device",
+    "set_memory_manager",
     "void",
     "zeros",
     "zeros_like",

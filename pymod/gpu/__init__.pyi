@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from typing import Any, ParamSpec, overload
 
+from gpu import memory as memory
 from gpu._devices import Context as Context
 from gpu._devices import Device as Device
 from gpu._devices import DeviceList as DeviceList
@@ -18,6 +19,14 @@ from gpu._gpujit import *  # noqa: F403
 from gpu._gpujit import Array, Kernel
 from gpu._gpujit import __version__ as __version__
 from gpu._jit import void as void
+from gpu.memory import MemoryInfo as MemoryInfo
+from gpu.memory import defer_cleanup as defer_cleanup
+from gpu.memory import managed_array as managed_array
+from gpu.memory import mapped as mapped
+from gpu.memory import mapped_array as mapped_array
+from gpu.memory import pinned as pinned
+from gpu.memory import pinned_array as pinned_array
+from gpu.memory import set_memory_manager as set_memory_manager
 
 _P = ParamSpec("_P")
 _Signature = str | tuple[Any, ...]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _thread import _local
 
-from gpu import _gpujit
+from gpu import _gpujit, memory
 
 TYPE_CHECKING = False  # typing itself would double the time of the import
 if TYPE_CHECKING:
@@ -145,6 +145,15 @@ class Context:
     def synchronize(self) -> None:
         """Waits for everything that was launched there; raises what kernels raised."""
         self.device.synchronize()
+
+    def get_memory_info(self) -> memory.MemoryInfo:
+        """(free, total) in bytes, as the driver counts: what gpu's pools keep is not free."""
+        with self.device:
+            return memory.info()
+
+    def defer_cleanup(self) -> memory.defer_cleanup:
+        """gpu.defer_cleanup()."""
+        return memory.defer_cleanup()
 
     def reset(self) -> None:
         """Device.reset()."""

@@ -4,6 +4,8 @@
 
 #include "runtime/cuda_t.h"
 
+#define FAKE_N_REGISTERED 16
+
 struct fake_cuda {
     /* orders; CUDA_SUCCESS: nothing special */
     CUresult init_result, load_result, launch_result, wait_result, alloc_result;
@@ -25,6 +27,9 @@ struct fake_cuda {
     _Atomic(int) n_push, n_pop, n_set;
     int n_events, n_records, n_event_waits, n_host_calls, n_relaxed;
     int n_allocs; /* of memory, ever */
+    int n_registered, n_ipc_open, n_peer_copies;
+    void *registered[FAKE_N_REGISTERED];
+    CUcontext peer; /* that the other one may reach */
     size_t used_B;
     int priority;
     unsigned stream_flags;

@@ -104,3 +104,125 @@ cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned int flag
     *address = (uintptr_t)host;
     return CUDA_SUCCESS;
 }
+
+CUresult
+cuMemHostRegister_v2(void *host, size_t size_B, unsigned int flags)
+{
+    FAKE_NEEDS_CONTEXT;
+    struct fake_cuda *fake = fake_cuda();
+    if (!host || !size_B || flags & ~15u)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < FAKE_N_REGISTERED; i++)
+        if (fake->registered[i] == host)
+            return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    for (int i = 0; i < FAKE_N_REGISTERED; i++)
+        if (!fake->registered[i]) {
+            fake->registered[i] = host;
+            fake->n_registered++;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult
+cuMemHostUnregister(void *host)
+{
+    FAKE_NEEDS_CONTEXT;
+    struct fake_cuda *fake = fake_cuda();
+    for (int i = 0; i < FAKE_N_REGISTERED; i++)
+        if (fake->registered[i] == host) {
+            fake->registered[i] = NULL;
+            fake->n_registered--;
+            return CUDA_SUCCESS;
+        }
+    return 713; /* CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED */
+}
+
+/* Every address begins an allocation of so many bytes. */
+CUresult
+cuMemGetAddressRange_v2(CUdeviceptr *start, size_t *size_B, CUdeviceptr address)
+{
+    FAKE_NEEDS_CONTEXT;
+    *start = address & ~(CUdeviceptr)511;
+    *size_B = 4096;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
+{
+    FAKE_NEEDS_CONTEXT;
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle->reserved, &address, sizeof address);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuIpcOpenMemHandle_v2(CUdeviceptr *address, CUipcMemHandle handle, unsigned int flags)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS)
+        return CUDA_ERROR_INVALID_VALUE;
+    memcpy(address, handle.reserved, sizeof *address);
+    fake_cuda()->n_ipc_open++;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuIpcCloseMemHandle(CUdeviceptr address)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake_cuda()->n_ipc_open--;
+    return address ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult
+cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+    *can = device != peer;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (flags || peer == fake_cuda()->get_current())
+        return CUDA_ERROR_INVALID_VALUE;
+    if (fake_cuda()->peer == peer)
+        return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    fake_cuda()->peer = peer;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuCtxDisablePeerAccess(CUcontext peer)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (fake_cuda()->peer != peer)
+        return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    fake_cuda()->peer = NULL;
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                  size_t size_B, CUstream stream)
+{
+    FAKE_NEEDS_CONTEXT;
+    if (to_context == from_context)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_cuda()->stream = stream;
+    fake_cuda()->n_peer_copies++;
+    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size_B);
+    return CUDA_SUCCESS;
+}
+
+/* For programs in Python, which count calls. */
+int fake_cuda_calls(void);
+
+int
+fake_cuda_calls(void)
+{
+    return fake_cuda()->n_calls;
+}

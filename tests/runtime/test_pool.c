@@ -292,7 +292,8 @@ test_uses(void **state)
     assert_true(rt_pool_use(f->pool, a, 1024 + 1, &home, &has_home));
     assert_true(has_home && home == 0);
     assert_false(rt_pool_use(f->pool, a, 1024 + 1, &home, &has_home));
-    assert_false(rt_pool_use(f->pool, a + 1, 1024 + 2, &home, &has_home)); /* not ours */
+    assert_false(rt_pool_use(f->pool, a + 1000, 1024 + 1, &home, &has_home)); /* inside of it */
+    assert_false(rt_pool_use(f->pool, 512, 1024 + 2, &home, &has_home));      /* not ours */
     f->source.begun[1]++;
     give(f, a);
     assert_int_equal(stats(f).pending_B, 20 * MIB);
