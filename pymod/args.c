@@ -161,9 +161,9 @@ static int
 arg_get_foreign(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
     struct pm_foreign *foreign = arg_take_foreign(taking->state);
-    /* The fast way first, which has no time to make up the name that errors want. */
-    int found = pm_foreign_exchange(taking->state, value, "", &taking->current, foreign);
-    if (found != 1) {
+    /* First without the name that errors want, which takes time to make up. */
+    int found = pm_foreign_get_for(taking->state, value, "", &taking->current, foreign);
+    if (found == -1 && PyErr_ExceptionMatches(PyExc_Exception)) {
         char what[160], label[PM_LABEL_B];
         PyErr_Clear();
         pm_foreign_release(foreign);
@@ -348,8 +348,11 @@ pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_
         arg_set_scalar(arg, IR_T_BOOL, value == Py_True);
         return true;
     }
-    if (arg_is_tensor(taking->state, Py_TYPE(value)))
-        return arg_get_foreign(taking, index, value, arg) == 1;
+    int found = arg_is_tensor(taking->state, Py_TYPE(value))
+                    ? arg_get_foreign(taking, index, value, arg)
+                    : 0;
+    if (found)
+        return found == 1;
     return arg_get_rare(taking, index, value, arg);
 }
 

@@ -2,9 +2,9 @@
  *
  * Binding checks the arguments and compiles. If all arrays are ours, the packed parameters are
  * kept: a launch then checks the kernel's guards and hands them over. Else, and after a guard has
- * failed or another device was chosen, it takes the values as a call does, which finds tensors where
- * they are now and orders their streams. Whoever sets an argument anew binds it: for a number that
- * is some tens of nanoseconds. */
+ * failed or another device was chosen, it takes the values as a call does, which finds tensors
+ * where they are now and orders their streams. Whoever sets an argument anew binds it: for a number
+ * that is some tens of nanoseconds. */
 #include "pymod/call_t.h"
 
 #include <stdlib.h>

@@ -92,6 +92,63 @@ pm_gather_extra(struct sp_arena *arena, uint32_t n_params, struct ir_argtype **a
     *n_args = n + 1;
 }
 
+/* The first argument that keeps the values from the signature that they come nearest to; n_args if
+ * none has as many. */
+static uint32_t
+declared_find_misfit(const struct pm_kernel *kernel, const struct pm_arg *args, uint32_t n_args,
+                     const struct ir_argtype **to_out)
+{
+    uint32_t furthest = n_args;
+    for (uint32_t i = 0; i < kernel->n_declared; i++) {
+        uint32_t j = 0;
+        if (kernel->declared[i].n != n_args)
+            continue;
+        while (declared_fits(&args[j], &kernel->declared[i].args[j]))
+            j++;
+        if (furthest == n_args || j > furthest) {
+            furthest = j;
+            *to_out = &kernel->declared[i].args[j];
+        }
+    }
+    return furthest;
+}
+
+static const char *
+declared_remedy(const struct ir_argtype *is, const struct ir_argtype *to)
+{
+    if (is->kind == IR_ARG_ARRAY && to->kind == IR_ARG_ARRAY)
+        return is->rank != to->rank     ? "reshape it"
+               : is->dtype != to->dtype ? "convert it with x.astype(...), in torch x.to(...)"
+               : to->layout == IR_LAYOUT_F
+                   ? "pass np.asfortranarray(x), or declare it with any layout"
+                   : "pass a contiguous copy: x.copy(), in torch x.contiguous()";
+    if (to->kind == IR_ARG_ARRAY)
+        return "pass an array";
+    return to->kind == IR_ARG_SCALAR && is->kind == IR_ARG_SCALAR ? "convert it, as with int(x)"
+                                                                  : "pass what is declared";
+}
+
+static void
+declared_add_hint(const struct pm_kernel *kernel, const struct pm_arg *args, uint32_t n_args,
+                  struct sp_diag *diag)
+{
+    const struct ir_argtype *to = NULL;
+    uint32_t i = declared_find_misfit(kernel, args, n_args, &to);
+    char label[PM_LABEL_B];
+    struct sp_str is, declared;
+    if (i == n_args || args[i].type.kind == IR_ARG_TUPLE || to->kind == IR_ARG_TUPLE)
+        return;
+    sp_str_init(&is);
+    sp_str_init(&declared);
+    ir_signature_print(&args[i].type, 1, &is);
+    ir_signature_print(to, 1, &declared);
+    (void)sp_diag_hint(diag, "argument %s is %s, declared is %s; %s",
+                       pm_arg_label(kernel->readings[0], args[i].param, label), is.data,
+                       declared.data, declared_remedy(&args[i].type, to));
+    sp_str_finish(&is);
+    sp_str_finish(&declared);
+}
+
 static bool
 declared_fail(struct pm_kernel *kernel, const struct pm_arg *args, uint32_t n_args)
 {
@@ -109,9 +166,12 @@ declared_fail(struct pm_kernel *kernel, const struct pm_arg *args, uint32_t n_ar
         ir_signature_print(kernel->declared[i].args, kernel->declared[i].n, &text);
         sp_str_add(&text, ")");
     }
-    pm_fail(kernel->state, BAD_ARRAY, text.data);
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    (void)sp_diag_set(&diag, SP_E_BAD_ARRAY, NULL, text.data);
+    declared_add_hint(kernel, args, n_args, &diag);
     sp_str_finish(&text);
-    return false;
+    return pm_raise(kernel->state, &diag);
 }
 
 bool

@@ -72,7 +72,15 @@ bool
 pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type)
 {
     const struct pm_exchange *known = exchange_find(state, type);
-    return known && (known->api || known->cupy);
+    return known && (known->api || known->cupy || known->interface);
+}
+
+void
+pm_exchange_remember(struct pm_state *state, const PyTypeObject *type)
+{
+    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
+        if (state->exchange[i].type == type)
+            state->exchange[i].interface = true;
 }
 
 /* What the producer said, to its end of line: its own exception becomes the cause. */

@@ -259,7 +259,10 @@ pm_foreign_get_for(struct pm_state *state, PyObject *object, const char *what,
     if (dict) {
         int found = foreign_by_interface(state, object, dict, what, foreign);
         Py_DECREF(dict);
-        return found == 1 ? foreign_find_owner(state, foreign) : found;
+        if (found != 1)
+            return found;
+        pm_exchange_remember(state, Py_TYPE(object));
+        return foreign_find_owner(state, foreign);
     }
     if (!PyErr_ExceptionMatches(PyExc_AttributeError))
         return -1;

@@ -110,6 +110,7 @@ struct pm_state {
         const struct exchange_api *api; /* NULL: the type has none */
         PyObject *is_neg;               /* the type's method, or NULL */
         bool cupy;                      /* cupy.ndarray */
+        bool interface;                 /* one had `__cuda_array_interface__` */
     } exchange[PM_N_EXCHANGE];
     uint8_t dl_types[PM_N_DL_CODES][9]; /* by DLPack's code and bytes */
     struct pm_cupy {
@@ -509,8 +510,10 @@ bool pm_cupy_is(struct pm_state *state, PyTypeObject *type);
 int pm_foreign_cupy(struct pm_state *state, PyObject *object, const char *what,
                     struct pm_current *current, struct pm_foreign *foreign);
 void pm_cupy_clear(struct pm_cupy *cupy);
-/* Whether an object of the type was taken by that interface before. */
+/* Whether an object of the type was taken as an array of a device before. */
 bool pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type);
+/* Remembers that an object of the type had `__cuda_array_interface__`. */
+void pm_exchange_remember(struct pm_state *state, const PyTypeObject *type);
 void pm_exchange_clear(struct pm_state *state);
 
 /* DLPack's tensor, as its binary interface lays it out. */

@@ -1,6 +1,7 @@
 """Launches with arguments bound before, one per element, for types chosen before; how host arrays
 travel; that a launch makes no Python object."""
 
+import re
 import sys
 
 import gpu
@@ -162,6 +163,33 @@ def test_specialize(device):
     text = saxpy.specialize("int, float, float64[:], float64[:]")
     assert text.signatures == ["int, float, float64[:], float64[:]"]
     assert saxpy.specialize.__doc__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (lambda: (1, gpu.zeros((4, 4), np.float32)[:, ::2]),
+         r"argument 2 'x' is float32\[:, :\], declared is float32\[:, ::1\]; pass a contiguous copy"),
+        (lambda: (1, np.zeros((4, 4))), r"2 'x' is float64\[:, ::1\], declared is float32.*x.astype"),
+        (lambda: (1, np.zeros((4, 4, 4), np.float32)), "argument 2 'x' is .*; reshape it"),
+        (lambda: (1, 2), r"argument 2 'x' is int, declared is float32\[:, ::1\]; pass an array"),
+    ],
+)  # fmt: skip
+def test_what_keeps_arguments_from_a_signature(device, arguments, text):
+    declared_at_once = gpu.jit(signature="int, float32[:, ::1]")(lambda n, x: None)
+    with pytest.raises(gpu.ArgumentTypeError, match="fits no declared signature") as caught:
+        declared_at_once[1, 1](*arguments())
+    assert re.search(text, str(caught.value)), caught.value
+    assert re.search(text, caught.value.hint)
+
+
+def test_the_nearest_signature_is_meant(device):
+    kernel = gpu.jit(signature=["int, float32[:]", "int, int, float32[:]"])(lambda *args: None)
+    with pytest.raises(gpu.ArgumentTypeError, match="fits no declared signature"):
+        kernel[1, 1](1.5, np.zeros(1, np.float32))
+    kernel = gpu.jit(signature=["float32[:], int", "int, float32[:]"])(lambda a, b: None)
+    with pytest.raises(gpu.ArgumentTypeError, match="argument 2 'b' is float64"):
+        kernel[1, 1](1, np.zeros(1))
 
 
 def test_wrong_specialize():

@@ -1,6 +1,7 @@
 """DLPack's C exchange interface, by a type of our own and by torch where it is installed."""
 
 import ctypes
+import sys
 
 import gpu
 import numpy as np
@@ -203,6 +204,18 @@ def test_tensors_of_torch_that_cannot_be(device, torch):
         gpu.ArgumentTypeError, match="argument 2 'y' of twice: elements of the array"
     ):
         twice[1, 4](np.ones(3), torch.zeros(1, device=device).expand(3))
+
+
+def test_launches_with_tensors_make_no_objects(device, torch):
+    x, y = torch.ones(4, device=device), torch.ones(4, device=device)
+    kept, least = twice[1, 4], []
+    for _ in range(6):
+        before = sys.getallocatedblocks()
+        for _ in range(1000):
+            kept(x, y)
+        least.append(sys.getallocatedblocks() - before)
+        gpu.synchronize()
+    assert min(least) <= 2  # what the loop itself has
 
 
 def test_arrays_of_jax():
