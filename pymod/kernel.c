@@ -191,6 +191,8 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
     return 0;
 }
 
+/* The function stays until the end: what is let go here may run code of the program's that launches
+ * the kernel once more. The collector breaks cycles through it by the function's own tp_clear. */
 static int
 kernel_clear(PyObject *object)
 {
@@ -200,7 +202,6 @@ kernel_clear(PyObject *object)
         self->readings[i] = NULL;
         pm_reading_unref(reading);
     }
-    Py_CLEAR(self->function);
     Py_CLEAR(self->carrier);
     return 0;
 }
@@ -214,6 +215,7 @@ kernel_dealloc(PyObject *object)
     if (self->weakrefs)
         PyObject_ClearWeakRefs(object);
     kernel_clear(object);
+    Py_CLEAR(self->function);
     pm_launcher_free_parked(self);
     Py_CLEAR(self->signatures);
     Py_CLEAR(self->options);

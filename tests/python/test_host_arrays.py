@@ -310,6 +310,65 @@ def test_as_gpu_array_shares(memory):
         assert host.sum() == 6 and host[2, 3] == 1
 
 
+def test_memory_of_others_is_kept_while_a_kernel_uses_it(memory):
+    if memory == "cuda":
+        pytest.skip("whose memory on a GPU is shared orders its own streams")
+
+    @gpu.jit
+    def kernel(flag, x):
+        while gpu.atomic.add(flag, 0, 0) == 0:
+            pass
+        for i in range(x.size):
+            x[i] = i
+
+    class Owner(np.ndarray):
+        pass
+
+    flag, backing, owners = np.zeros(1, np.int64), bytearray(8 * 1000), []
+    shared = gpu.as_gpu_array(flag)
+    for n in (1000, 500, 7):
+        owner = np.frombuffer(backing, np.int64).view(Owner)
+        owners.append(weakref.ref(owner))
+        kernel[1, 1](shared, gpu.as_gpu_array(owner)[:n])
+        del owner
+    try:
+        assert all(owner() is not None for owner in owners)
+    finally:
+        flag[0] = 1
+    gpu.synchronize()
+    assert all(owner() is None for owner in owners)
+    assert np.frombuffer(backing, np.int64).tolist() == list(range(1000))
+
+
+def test_an_owner_that_launches_when_it_dies(memory):
+    if memory == "cuda":
+        pytest.skip("whose memory on a GPU is shared orders its own streams")
+    log = []
+
+    @gpu.jit
+    def add(x):
+        gpu.atomic.add(x, gpu.threadIdx.x % x.size, 1)
+
+    total = np.zeros(1, np.int64)
+
+    class Owner:
+        def __init__(self):
+            self.array = np.zeros(4, np.int64)
+            self.__array_interface__ = self.array.__array_interface__
+
+        def __del__(self):
+            add[1, 8](gpu.as_gpu_array(total))
+            gpu.synchronize()
+            log.append(self.array.tolist())
+
+    for _ in range(3):
+        add[1, 8](gpu.as_gpu_array(Owner()))
+    gpu.synchronize()
+    gc.collect()
+    gpu.synchronize()
+    assert log == [[2] * 4] * 3 and total[0] == 24
+
+
 class Interface:
     """Somebody's array with `__array_interface__` alone."""
 
