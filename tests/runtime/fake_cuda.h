@@ -25,21 +25,21 @@ struct fake_cuda {
     _Atomic(int) n_calls, n_launches, n_modules, n_retained, n_memory, n_host, n_streams, n_syncs;
     _Atomic(int) n_cooperative, n_resets;
     _Atomic(int) n_push, n_pop, n_set;
-    int n_events, n_records, n_event_waits, n_host_calls, n_relaxed;
-    int n_allocs; /* of memory, ever */
+    _Atomic(int) n_events, n_records, n_event_waits, n_host_calls, n_relaxed;
+    _Atomic(int) n_allocs; /* of memory, ever */
     int n_registered, n_ipc_open, n_peer_copies;
     void *registered[FAKE_N_REGISTERED];
     CUcontext peer; /* that the other one may reach */
-    size_t used_B;
+    _Atomic(size_t) used_B;
     int priority;
     unsigned stream_flags;
-    CUstream recorded_on;
-    CUstream ordered[2]; /* the last two: the second waits for the first */
-    bool relaxed;        /* the thread's captures allow everything */
+    _Atomic(CUstream) recorded_on;
+    CUstream ordered[2];   /* the last two: the second waits for the first */
+    _Atomic(bool) relaxed; /* the thread's captures allow everything */
     int n_links, n_linked; /* open; completed */
     int n_ptx_loads, n_cubin_loads;
     unsigned grid[3], block[3], shared_B;
-    CUstream stream;
+    _Atomic(CUstream) stream;
     unsigned char params[256];
     size_t params_B;
     bool has_params;
