@@ -70,7 +70,14 @@ bound_launch_packed(struct bound *self)
         pm_call_launch(self->launcher, self->dev, self->entry, self->launcher->config.stream, area);
     if (area != few)
         free(area);
-    return ok;
+    struct pm_state *state = self->launcher->kernel->state;
+    if (!ok || (!state->graphs && !state->graph_update))
+        return ok;
+    PyObject *values = PyTuple_New((Py_ssize_t)self->n_values);
+    for (uint32_t i = 0; values && i < self->n_values; i++)
+        PyTuple_SetItem(values, i, Py_NewRef(self->values[i] ? self->values[i] : Py_None));
+    return pm_graph_note(self->launcher, self->dev, self->launcher->config.stream, self->reading,
+                         self->entry, values);
 }
 
 static PyObject *

@@ -124,6 +124,8 @@ pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry 
     launch.stream = stream;
     sp_diag_init(&diag);
     bool ok;
+    if (__builtin_expect(state->graph_update != NULL, 0) && pm_graph_updates(state))
+        return pm_graph_set(self, entry, &launch, area);
     if (++state->n_queued > N_QUEUED_WITH_GIL) {
         Py_BEGIN_ALLOW_THREADS
         ok = rt_device_launch(dev, entry->code, &launch, area, &diag);
@@ -133,7 +135,30 @@ pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry 
     }
     if (!ok)
         pm_raise(state, &diag);
-    return ok && (!state->launch_blocking || pm_wait(state, dev, &stream));
+    bool waits = state->launch_blocking && !rt_stream_is_capturing(dev, stream);
+    return ok && (!waits || pm_wait(state, dev, &stream));
+}
+
+bool
+pm_call_check_graph(const struct call *call, uint32_t i)
+{
+    const struct pm_foreign *foreign = call->args[i].foreign;
+    if (!foreign || !foreign->on_host ||
+        !pm_graph_takes(call->taking.state, call->taking.dev, call->stream))
+        return true;
+    return pm_call_fail(call, i,
+                        "it is a host array, which a graph cannot copy; pass gpu.to_device(x), "
+                        "made before the capture");
+}
+
+/* What a graph keeps. */
+static PyObject *
+call_tuple(const struct call *call)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)call->n_args);
+    for (uint32_t i = 0; tuple && i < call->n_args; i++)
+        PyTuple_SetItem(tuple, i, Py_NewRef(call->args[i].object ? call->args[i].object : Py_None));
+    return tuple;
 }
 
 bool
@@ -147,7 +172,11 @@ pm_call_start(struct call *call, struct pm_entry *entry)
     bool ok = pm_call_launch(call->launcher, call->taking.dev, entry, call->stream, area);
     if (area != room)
         free(area);
-    return ok;
+    const struct pm_state *state = call->taking.state;
+    if (__builtin_expect(!ok || (!state->graphs && !state->graph_update), 1))
+        return ok;
+    return pm_graph_note(call->launcher, call->taking.dev, call->stream, call->taking.reading,
+                         entry, call_tuple(call));
 }
 
 /* Elements of which several are one and the same place in memory. */
@@ -264,8 +293,16 @@ call_run_python(struct call *call, PyObject *const *values, uint32_t n_values)
             ok = call_keep(call, plain[i]);
         }
     }
-    ok = ok && pm_pydevice_run(call->launcher, call->taking.dev, plain, n_values, call->args,
-                               call->n_args);
+    bool taken = false;
+    for (uint32_t i = 0; ok && i < call->n_args; i++)
+        ok = pm_call_check_graph(call, i);
+    if (ok && (state->graphs || state->graph_update))
+        ok = pm_graph_take_python(call->launcher, call->taking.dev, plain, n_values,
+                                  call->taking.reading->has_varargs, call->args, call->n_args,
+                                  &taken);
+    if (ok && !taken)
+        ok = pm_pydevice_run(call->launcher, call->taking.dev, plain, n_values, call->args,
+                             call->n_args);
     free(plain);
     return ok;
 }

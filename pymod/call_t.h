@@ -40,6 +40,8 @@ bool pm_call_start_foreign(struct call *call, struct pm_entry *entry);
 /* All of it. */
 bool pm_call_values(struct pm_launcher *launcher, struct pm_reading *reading,
                     const struct pm_place *place, PyObject *const *values);
+/* Fails for a host array in a launch that becomes part of a graph, whose replays copy nothing. */
+bool pm_call_check_graph(const struct call *call, uint32_t i);
 bool pm_call_fail(const struct call *call, uint32_t i, const char *reason);
 
 static inline bool

@@ -98,6 +98,8 @@ module_exec(PyObject *module)
               module_add_type(module, pm_stream_spec(), "Stream", &state->stream_type) &&
               module_add_type(module, pm_event_spec(), "Event", &state->event_type) &&
               module_add_type(module, pm_memory_spec(), "Memory", &state->memory_type) &&
+              module_add_type(module, pm_graph_spec(), "Graph", &state->graph_type) &&
+              module_add_type(module, pm_graph_node_spec(), "GraphNode", &state->graph_node_type) &&
               module_add_type(module, pm_kernel_spec(), "Kernel", &state->kernel_type) &&
               module_add_type(module, pm_launcher_spec(), "Launcher", &state->launcher_type) &&
               module_add_type(module, pm_bound_spec(), "BoundLaunch", &state->bound_type) &&
@@ -119,6 +121,8 @@ module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT((PyObject *)state->array_type);
     Py_VISIT((PyObject *)state->stream_type);
     Py_VISIT((PyObject *)state->event_type);
+    Py_VISIT((PyObject *)state->graph_type);
+    Py_VISIT((PyObject *)state->graph_node_type);
     Py_VISIT(state->current_stream);
     Py_VISIT((PyObject *)state->memory_type);
     Py_VISIT(state->allocate);
@@ -152,6 +156,8 @@ module_clear(PyObject *module)
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->stream_type);
     Py_CLEAR(state->event_type);
+    Py_CLEAR(state->graph_type);
+    Py_CLEAR(state->graph_node_type);
     Py_CLEAR(state->current_stream);
     Py_CLEAR(state->memory_type);
     Py_CLEAR(state->allocate);
@@ -285,6 +291,12 @@ static PyMethodDef module_methods[] = {
     MODULE_KEYWORDS("event", pm_event_create,
                     "event(timing=True, blocking=False, interprocess=False): a point in a stream,\n"
                     "to be recorded. Hosts that wait for a blocking one sleep and do not spin."),
+    MODULE_KEYWORDS("graph", pm_graph_create,
+                    "graph(stream=None, mode='thread_local'): captures what is given to the\n"
+                    "stream (None: one of its own, the current one meanwhile) in a `with` block,\n"
+                    "to be run again by replay(). `mode` says which calls that could wait are\n"
+                    "errors of the driver meanwhile: this thread's, all ('global') or none\n"
+                    "('relaxed')."),
     {"event_elapsed_time", pm_event_elapsed_time, METH_VARARGS,
      "event_elapsed_time(start, end): milliseconds between two events, both done."},
     {"_run_callbacks", pm_callbacks_run, METH_NOARGS, "What the thread for callbacks does."},

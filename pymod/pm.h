@@ -60,7 +60,7 @@ struct pm_retired {
 
 struct pm_state {
     PyTypeObject *kernel_type, *launcher_type, *bound_type, *array_type, *stream_type, *event_type,
-        *intrinsic_type, *dtype_type, *memory_type;
+        *intrinsic_type, *dtype_type, *memory_type, *graph_type, *graph_node_type;
     PyObject *allocate, *free;           /* of gpu.memory.set_allocator; NULL: the device's pool */
     SP_VEC(struct pm_memory *) memories; /* of the host, by address */
     SP_VEC(struct pm_retired) retired;   /* owners of memory that queued work uses */
@@ -82,12 +82,14 @@ struct pm_state {
     PyObject *raised, *raised_shown;
     SP_VEC(uint64_t) quiet;   /* threads of the host, by number: pm_quiet_begin */
     PyObject *current_stream; /* the context variable of `with stream:`; NULL before the first */
-    struct pm_callbacks *callbacks; /* NULL before the first */
-    bool announce, announced;       /* the CPU device was chosen for want of a GPU; that was said */
-    struct sp_diag pending;         /* what destructors found out; raised by the next wait */
-    uint64_t serial;                /* numbers compiled entries */
-    uint32_t n_queued;              /* launches since the last wait */
-    bool launch_blocking;           /* each launch is waited for: errors come where they are made */
+    struct pm_callbacks *callbacks;       /* NULL before the first */
+    struct pm_graph *graphs;              /* being captured */
+    struct pm_graph_update *graph_update; /* a node whose update is on its way; NULL: none */
+    bool announce, announced; /* the CPU device was chosen for want of a GPU; that was said */
+    struct sp_diag pending;   /* what destructors found out; raised by the next wait */
+    uint64_t serial;          /* numbers compiled entries */
+    uint32_t n_queued;        /* launches since the last wait */
+    bool launch_blocking;     /* each launch is waited for: errors come where they are made */
 
     struct pm_print {
         bool used; /* a kernel that prints was launched */

@@ -12,6 +12,8 @@
 
 struct pm_state;
 struct pm_callbacks;
+struct pm_graph;
+struct pm_graph_update;
 
 /* ---- Streams: stream.c, stream_new.c ---- */
 
@@ -31,6 +33,9 @@ bool pm_stream_parse(struct pm_state *state, PyObject *object, rt_stream *stream
 PyObject *pm_stream_current(struct pm_state *state);
 PyObject *pm_stream_enter(struct pm_state *state, PyObject *stream);
 bool pm_stream_leave(struct pm_state *state);
+/* A new stream that does not wait for the default one; a handle as ours, not destroyed. */
+PyObject *pm_stream_aside(PyObject *module);
+PyObject *pm_stream_of_handle(struct pm_state *state, struct rt_device *dev, rt_stream handle);
 PyObject *pm_stream_create(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_default_stream(PyObject *module, PyObject *unused);
 PyObject *pm_legacy_default_stream(PyObject *module, PyObject *unused);
@@ -57,5 +62,30 @@ bool pm_callback_add(struct pm_state *state, PyObject *stream, struct rt_device 
 PyObject *pm_callbacks_run(PyObject *module, PyObject *unused);
 PyObject *pm_callbacks_finish(PyObject *module, PyObject *unused);
 void pm_callbacks_drop(struct pm_state *state);
+
+/* ---- Graphs: graph.c, graph_node.c ---- */
+
+struct pm_launcher;
+struct pm_reading;
+struct pm_entry;
+struct pm_arg;
+
+PyType_Spec *pm_graph_spec(void);
+PyType_Spec *pm_graph_node_spec(void);
+PyObject *pm_graph_create(PyObject *module, PyObject *args, PyObject *kwargs);
+/* After a launch, while some stream is captured by a graph of ours or a node updated: keeps what the
+ * graph needs of it, if it is in one. Takes the arguments; NULL: an exception. */
+bool pm_graph_note(struct pm_launcher *launcher, struct rt_device *dev, rt_stream stream,
+                   struct pm_reading *reading, struct pm_entry *entry, PyObject *arguments);
+/* Whether this thread's launches go to a graph's node instead, by pm_graph_set. */
+bool pm_graph_updates(struct pm_state *state);
+bool pm_graph_set(struct pm_launcher *launcher, struct pm_entry *entry,
+                  const struct rt_launch *launch, void *params);
+/* Whether a launch becomes part of a graph, so that nothing may be copied for it. */
+bool pm_graph_takes(struct pm_state *state, struct rt_device *dev, rt_stream stream);
+/* On the python device: a launch that is captured, or sets a node. */
+bool pm_graph_take_python(struct pm_launcher *launcher, struct rt_device *dev,
+                          PyObject *const *values, uint32_t n, bool has_varargs,
+                          const struct pm_arg *args, uint32_t n_args, bool *taken_out);
 
 #endif

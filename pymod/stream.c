@@ -223,6 +223,20 @@ stream_wait_event(PyObject *object, PyObject *event)
     Py_RETURN_NONE;
 }
 
+/* One that waits for a stream that is captured comes into the capture, as by an event. */
+static bool
+stream_order(struct rt_device *dev, rt_stream before, rt_stream after, struct sp_diag *diag)
+{
+    struct rt_event *event;
+    if (!rt_stream_is_capturing(dev, before) || rt_stream_is_capturing(dev, after))
+        return rt_stream_order(dev, before, after, diag);
+    if (!rt_event_create(dev, 0, &event, diag))
+        return false;
+    bool ok = rt_event_record(event, before, diag) && rt_stream_wait(dev, after, event, diag);
+    rt_event_destroy(event);
+    return ok;
+}
+
 static PyObject *
 stream_wait_stream(PyObject *object, PyObject *other)
 {
@@ -232,7 +246,7 @@ stream_wait_stream(PyObject *object, PyObject *other)
     sp_diag_init(&diag);
     if (!stream_is_open(self) || !pm_stream_parse(self->state, other, &before))
         return NULL;
-    if (!rt_stream_order(self->dev, before, self->handle, &diag))
+    if (!stream_order(self->dev, before, self->handle, &diag))
         return pm_raise(self->state, &diag);
     Py_RETURN_NONE;
 }

@@ -1,12 +1,10 @@
 /* stream_new: where streams come from: new ones, the device's own, and handles of others. */
 #include "pymod/pm.h"
 
-static PyObject *
-stream_new(PyObject *module, rt_stream handle)
+PyObject *
+pm_stream_of_handle(struct pm_state *state, struct rt_device *dev, rt_stream handle)
 {
-    struct pm_state *state = PyModule_GetState(module);
-    struct rt_device *dev = pm_device(state);
-    struct pm_stream *self = dev ? PyObject_New(struct pm_stream, state->stream_type) : NULL;
+    struct pm_stream *self = PyObject_New(struct pm_stream, state->stream_type);
     if (!self)
         return NULL;
     self->state = state;
@@ -17,16 +15,17 @@ stream_new(PyObject *module, rt_stream handle)
     return (PyObject *)self;
 }
 
-PyObject *
-pm_stream_create(PyObject *module, PyObject *args, PyObject *kwargs)
+static PyObject *
+stream_new(PyObject *module, rt_stream handle)
 {
-    static char *names[] = {"priority", "non_blocking", NULL};
-    struct rt_stream_options options = {0};
-    int non_blocking = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ip:stream", names, &options.priority,
-                                     &non_blocking))
-        return NULL;
-    options.non_blocking = non_blocking != 0;
+    struct pm_state *state = PyModule_GetState(module);
+    struct rt_device *dev = pm_device(state);
+    return dev ? pm_stream_of_handle(state, dev, handle) : NULL;
+}
+
+static PyObject *
+stream_with(PyObject *module, struct rt_stream_options options)
+{
     struct pm_stream *self = (struct pm_stream *)stream_new(module, 0);
     struct sp_diag diag;
     sp_diag_init(&diag);
@@ -40,6 +39,25 @@ pm_stream_create(PyObject *module, PyObject *args, PyObject *kwargs)
     self->owned = true;
     self->non_blocking = options.non_blocking;
     return (PyObject *)self;
+}
+
+PyObject *
+pm_stream_aside(PyObject *module)
+{
+    return stream_with(module, (struct rt_stream_options){.non_blocking = true});
+}
+
+PyObject *
+pm_stream_create(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"priority", "non_blocking", NULL};
+    struct rt_stream_options options = {0};
+    int non_blocking = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ip:stream", names, &options.priority,
+                                     &non_blocking))
+        return NULL;
+    options.non_blocking = non_blocking != 0;
+    return stream_with(module, options);
 }
 
 PyObject *

@@ -21,6 +21,7 @@ rt_cpu_mend_slow(struct cpu_device *dev)
         return;
     rt_cpu_queue_reset(&dev->queue);
     rt_cpu_memory_mend(dev);
+    pthread_mutex_init(&dev->captures.lock, NULL);
     pthread_mutex_init(&dev->linker_lock, NULL);
     rt_mend_end(&dev->pid);
 }
@@ -49,8 +50,7 @@ static bool
 device_copy_in(struct rt_device *base, uint64_t to, const void *from, uint64_t size_B,
                rt_stream stream, struct sp_diag *diag)
 {
-    (void)stream;
-    if (!device_drain(base, diag))
+    if (!rt_capture_refuses(base, stream, RT_CAPTURE_HOST_COPY, diag) || !device_drain(base, diag))
         return false;
     if (size_B)
         memmove((void *)(uintptr_t)to, from, size_B);
@@ -68,16 +68,23 @@ static bool
 device_copy(struct rt_device *base, uint64_t to, uint64_t from, uint64_t size_B, rt_stream stream,
             struct sp_diag *diag)
 {
-    return device_copy_in(base, to, (const void *)(uintptr_t)from, size_B, stream, diag);
+    struct cpu_device *dev = device_of(base);
+    const struct cpu_transfer transfer = {.to = to, .from = from, .count = size_B};
+    return (cpu_captures(dev) && rt_cpu_capture_transfer(dev, stream, &transfer)) ||
+           device_copy_in(base, to, (const void *)(uintptr_t)from, size_B, stream, diag);
 }
 
 static bool
 device_fill(struct rt_device *base, uint64_t to, const void *element, uint32_t element_B,
             uint64_t count, rt_stream stream, struct sp_diag *diag)
 {
-    (void)stream;
+    struct cpu_device *dev = device_of(base);
     if (element_B != 1 && element_B != 2 && element_B != 4 && element_B != 8)
         return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "fill: not an element's size");
+    struct cpu_transfer transfer = {.to = to, .count = count, .element_B = element_B};
+    memcpy(transfer.element, element, element_B);
+    if (cpu_captures(dev) && rt_cpu_capture_transfer(dev, stream, &transfer))
+        return true;
     if (!device_drain(base, diag))
         return false;
     char *out = (char *)(uintptr_t)to;
@@ -150,6 +157,9 @@ device_launch(struct rt_device *base, struct rt_code *code, const struct rt_laun
 {
     if (rt_device_was_reset(base))
         return rt_say_reset(base, diag);
+    if (cpu_captures((struct cpu_device *)base) &&
+        rt_cpu_capture_launch((struct cpu_device *)base, (struct cpu_code *)code, launch, params))
+        return true;
     return rt_cpu_queue_add(&device_of(base)->queue, (struct cpu_code *)code, launch, params, diag);
 }
 
@@ -160,6 +170,8 @@ device_destroy(struct rt_device *base)
     rt_cpu_queue_finish(&dev->queue);
     rt_cpu_linker_destroy(dev->linker);
     rt_cpu_memory_finish(dev);
+    sp_vec_finish(&dev->captures.all);
+    pthread_mutex_destroy(&dev->captures.lock);
     pthread_mutex_destroy(&dev->linker_lock);
     free(dev);
 }
@@ -176,6 +188,7 @@ static const struct rt_device_ops cpu_ops = {
     .share = &rt_cpu_share_ops,
     .stream = &rt_cpu_stream_ops,
     .event = &rt_cpu_event_ops,
+    .graph = &rt_cpu_graph_ops,
     .wait = device_wait,
     .cancel = device_cancel,
     .load = rt_cpu_load,
@@ -247,6 +260,7 @@ rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out, struct sp_diag *d
     atomic_init(&dev->pid, getpid());
     rt_cpu_queue_init(&dev->queue, n_workers);
     rt_cpu_memory_init(dev);
+    pthread_mutex_init(&dev->captures.lock, NULL);
     pthread_mutex_init(&dev->linker_lock, NULL);
     /* Most of a first launch otherwise; if it fails, loading tries again and has the words. */
     struct sp_str ignored;

@@ -1,5 +1,6 @@
 /* cpu_stream: streams and events of the CPU device. All streams are the one queue (cpu_queue.c), so
- * handles only have to be told apart, and a stream that waits for an event has nothing to do. An
+ * handles only have to be told apart, and a stream that waits for an event has nothing to do, but
+ * in captures (cpu_graph.c). An
  * event is done once the jobs before it have finished; its time is taken by the worker that
  * finishes the last of them, or by the host if there are none. A function that is called in a
  * stream's order is called there too.
@@ -67,19 +68,19 @@ stream_query(struct rt_device *base, rt_stream stream, bool *done_out, struct sp
 static bool
 stream_wait(struct rt_device *base, rt_stream stream, struct rt_event *event, struct sp_diag *diag)
 {
-    (void)stream, (void)event;
+    cpu_mend((struct cpu_device *)base);
     if (rt_device_was_reset(base))
         return rt_say_reset(base, diag);
-    return true;
+    return rt_cpu_capture_wait((struct cpu_device *)base, stream, (struct cpu_event *)event, diag);
 }
 
 static bool
 stream_order(struct rt_device *base, rt_stream before, rt_stream after, struct sp_diag *diag)
 {
-    (void)before, (void)after;
+    cpu_mend((struct cpu_device *)base);
     if (rt_device_was_reset(base))
         return rt_say_reset(base, diag);
-    return true;
+    return rt_cpu_capture_order((struct cpu_device *)base, before, after, diag);
 }
 
 static void
@@ -146,11 +147,11 @@ event_reached(struct cpu_note *note)
 static bool
 event_record(struct rt_event *base, rt_stream stream, struct sp_diag *diag)
 {
-    (void)stream;
     if (rt_device_was_reset(base->dev))
         return rt_say_reset(base->dev, diag);
     struct cpu_event *event = (struct cpu_event *)base;
     struct cpu_queue *queue = stream_queue(base->dev);
+    rt_cpu_capture_record((struct cpu_device *)base->dev, event, stream);
     struct cpu_mark *mark = sp_alloc(sizeof *mark);
     *mark = (struct cpu_mark){.note = {.reached = event_reached}, .event = event};
     pthread_mutex_lock(&queue->lock);

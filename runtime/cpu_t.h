@@ -98,6 +98,8 @@ struct cpu_event {
     struct cpu_mark *mark; /* of the last record; under the queue's lock, as all below */
     uint64_t ticket;       /* done once so many jobs have finished */
     uint64_t time_ns;      /* when that was, by rt_cpu_ticks; 0: not yet */
+    uint64_t capture;      /* recorded in this one; 0: in none. Under the captures' lock */
+    uint64_t n_work;       /* of its stream there, at the record */
 };
 
 #define CPU_BLOCKS_B ((uint64_t)1 << 30) /* for all blocks that have begun and wait */
@@ -129,6 +131,22 @@ struct cpu_shared {
     char name[40];
 };
 
+/* What is being captured, cpu_graph.c. */
+struct cpu_graph;
+struct cpu_captures {
+    pthread_mutex_t lock; /* of everything below, and of the graphs */
+    SP_VEC(struct cpu_graph *) all;
+    uint64_t n_begun;
+    _Atomic(uint32_t) n; /* in `all` */
+};
+
+/* A copy on the device, or a fill if the element has bytes. */
+struct cpu_transfer {
+    uint64_t to, from, count; /* count: bytes, or elements */
+    uint32_t element_B;
+    unsigned char element[8];
+};
+
 struct cpu_device {
     struct rt_device base;
     _Atomic(pid_t) pid; /* whose threads they are: rt_mend_begin */
@@ -138,6 +156,7 @@ struct cpu_device {
         pthread_mutex_t lock;
         SP_VEC(struct cpu_shared) all;
     } shared;
+    struct cpu_captures captures;
     pthread_mutex_t linker_lock;
     struct cpu_linker *linker; /* NULL: it could not be made so far */
 };
@@ -168,6 +187,25 @@ bool rt_cpu_queue_has_prints(struct cpu_queue *queue);
 /* cpu_stream.c */
 extern const struct rt_stream_ops rt_cpu_stream_ops;
 extern const struct rt_event_ops rt_cpu_event_ops;
+
+/* cpu_graph.c. The first three: true if the stream is captured, and so what it was given. */
+extern const struct rt_graph_ops rt_cpu_graph_ops;
+bool rt_cpu_capture_launch(struct cpu_device *dev, struct cpu_code *code,
+                           const struct rt_launch *launch, const void *params);
+bool rt_cpu_capture_transfer(struct cpu_device *dev, rt_stream stream,
+                             const struct cpu_transfer *transfer);
+void rt_cpu_capture_record(struct cpu_device *dev, struct cpu_event *event, rt_stream stream);
+SP_MUST_CHECK bool rt_cpu_capture_wait(struct cpu_device *dev, rt_stream stream,
+                                       const struct cpu_event *event, struct sp_diag *diag);
+SP_MUST_CHECK bool rt_cpu_capture_order(struct cpu_device *dev, rt_stream before, rt_stream after,
+                                        struct sp_diag *diag);
+void rt_cpu_transfer(const struct cpu_transfer *transfer);
+
+static inline bool
+cpu_captures(struct cpu_device *dev)
+{
+    return __builtin_expect(atomic_load_explicit(&dev->captures.n, memory_order_relaxed), 0);
+}
 
 /* cpu_grid.c */
 void rt_cpu_grid_init(struct cpu_grid *grid, uint64_t n_blocks, uint32_t n_workers,

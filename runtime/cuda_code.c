@@ -127,6 +127,7 @@ rt_cuda_load(struct rt_device *base, struct artifact *artifact,
     char *info = logs, *error = logs + CODE_LOG_B;
     CUmodule module;
     CUfunction function;
+    CUstreamCaptureMode mode = cuda_relax(dev); /* the first launch may be in a capture */
     bool ok = code_compile(dev, artifact, options, info, error, &module, diag);
     if (ok) {
         CUresult result = dev->api->cuModuleGetFunction(&function, module, artifact->entry);
@@ -137,6 +138,7 @@ rt_cuda_load(struct rt_device *base, struct artifact *artifact,
             ok = rt_cuda_fail(dev->driver, "cuModuleGetFunction", result, diag);
         }
     }
+    cuda_unrelax(dev, mode);
     free(logs);
     cuda_leave(dev, entered);
     return ok;
@@ -151,8 +153,11 @@ rt_cuda_code_drop(struct cuda_code *code)
     struct sp_diag ignored; /* a context that is dead took its modules along */
     sp_diag_init(&ignored);
     enum cuda_entered entered = cuda_enter(dev, &ignored);
-    if (entered != CUDA_ENTER_FAILED)
+    if (entered != CUDA_ENTER_FAILED) {
+        CUstreamCaptureMode mode = cuda_relax(dev);
         dev->api->cuModuleUnload(code->module);
+        cuda_unrelax(dev, mode);
+    }
     cuda_leave(dev, entered);
     sp_diag_finish(&ignored);
     rt_cuda_recents_retire(&dev->recents, code);
@@ -200,10 +205,12 @@ rt_cuda_prepare(struct rt_device *base, struct rt_code *code_base, const struct 
     return ok;
 }
 
-static CUresult
-code_start(struct cuda_device *dev, struct cuda_code *code, const struct rt_launch *launch,
-           void *params)
+CUresult
+rt_cuda_start(struct cuda_device *dev, struct cuda_code *code, const struct rt_launch *launch,
+              void *params)
 {
+    if (code->base.artifact->cooperative)
+        return rt_cuda_grid_call(dev, code, launch, params);
     size_t size_B = code->params_B;
     void *extra[] = {CUDA_PARAM_POINTER, params, CUDA_PARAM_SIZE, &size_B, CUDA_PARAM_END};
     return dev->api->cuLaunchKernel(
@@ -221,6 +228,11 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
     enum cuda_entered entered = cuda_enter(dev, diag);
     if (__builtin_expect(entered == CUDA_ENTER_FAILED, 0))
         return false;
+    if (launch->stream > RT_STREAM_LEGACY && cuda_is_capturing(dev, launch->stream)) {
+        bool captured = rt_cuda_capture_launch(dev, code, launch, params, diag);
+        cuda_leave(dev, entered);
+        return captured;
+    }
     bool raises = code->fault_offset >= 0;
     uint32_t slot = 0;
     CUresult result = CUDA_SUCCESS;
@@ -234,7 +246,7 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
     if (ok && code->base.artifact->cooperative)
         ok = rt_cuda_grid_start(dev, code, launch, params, &result, diag);
     else if (ok)
-        result = code_start(dev, code, launch, params);
+        result = rt_cuda_start(dev, code, launch, params);
     if (__builtin_expect(ok && result == CUDA_SUCCESS, 1))
         cuda_recents_add(&dev->recents, code, launch, params);
     if (taken && ok && result == CUDA_SUCCESS)

@@ -255,6 +255,7 @@ static const struct rt_device_ops cuda_ops = {
     .share = &rt_cuda_share_ops,
     .stream = &rt_cuda_stream_ops,
     .event = &rt_cuda_event_ops,
+    .graph = &rt_cuda_graph_ops,
     .wait = device_wait,
     .cancel = device_cancel,
     .assemble = rt_cuda_assemble,

@@ -58,6 +58,7 @@ rt_cuda_faults_forget(struct cuda_device *dev)
     if (faults->host)
         dev->api->cuMemFreeHost(faults->host);
     faults->host = NULL;
+    rt_cuda_captures_forget(dev);
     rt_cuda_print_finish(dev);
     faults->prints.words = NULL;
     pthread_mutex_unlock(&faults->lock);
@@ -107,9 +108,12 @@ fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t before)
     struct cuda_faults *faults = &dev->faults;
     uint32_t first = 0;
     uint64_t counters[2];
-    bool prints = faults->n_printing > 0;
+    bool in_graphs = dev->captures.n_printing > 0;
+    bool prints = faults->n_printing > 0 || in_graphs;
     if (prints)
-        rt_cuda_print_collect(dev, stream, counters);
+        rt_cuda_print_collect(dev, counters);
+    if (atomic_load(&dev->captures.n))
+        rt_cuda_captured_scan(dev);
     while (fault_find_raised(faults, &first)) {
         faults->slots[first].reported = true;
         sp_fault_explain(faults->slots[first].code->base.artifact, &faults->host[first],
@@ -123,8 +127,9 @@ fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t before)
         if (slot->ticket <= before && (!stream || *stream == slot->stream))
             fault_release(faults, i);
     }
-    if (prints && !faults->n_printing)
-        rt_cuda_print_settle(faults, counters);
+    /* Replays in flight print behind the buffer's present begin. */
+    if (prints && !faults->n_printing && (!in_graphs || !stream))
+        rt_cuda_print_settle(dev, counters);
 }
 
 static bool
@@ -169,6 +174,7 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct
 {
     struct cuda_faults *faults = &dev->faults;
     pthread_mutex_lock(&faults->lock);
+    CUstreamCaptureMode mode = cuda_relax(dev); /* other threads may be capturing */
     bool ok =
         faults->closed ? rt_say_reset(&dev->base, diag) : faults->host || fault_alloc(dev, diag);
     uint32_t slot = 0;
@@ -194,6 +200,7 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct
         *slot_out = slot;
         *address_out = faults->device + slot * sizeof(struct sp_fault);
     }
+    cuda_unrelax(dev, mode);
     pthread_mutex_unlock(&faults->lock);
     return ok;
 }
@@ -214,16 +221,31 @@ rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot)
     pthread_mutex_unlock(&dev->faults.lock);
 }
 
+/* With the lock held: replays would fill the buffer, whose begin only moves while nothing runs. In
+ * a capture that cannot be waited for. */
+static void
+fault_clear_prints(struct cuda_device *dev)
+{
+    uint64_t before = atomic_load(&dev->recents.n_launched);
+    CUstreamCaptureMode mode = cuda_relax(dev);
+    if (dev->api->cuCtxSynchronize() == CUDA_SUCCESS)
+        fault_scan(dev, NULL, before);
+    cuda_unrelax(dev, mode);
+}
+
 bool
 rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint64_t before,
                        struct sp_diag *diag)
 {
     struct cuda_faults *faults = &dev->faults;
     if (!atomic_load_explicit(&faults->n_used, memory_order_relaxed) &&
+        !atomic_load_explicit(&dev->captures.n, memory_order_relaxed) &&
         !atomic_load_explicit(&faults->n_unraised, memory_order_relaxed))
         return true;
     pthread_mutex_lock(&faults->lock);
     fault_scan(dev, wait->stream, before);
+    if (dev->captures.n_printing && faults->prints.n_read > faults->prints.capacity / 2)
+        fault_clear_prints(dev);
     bool ok = rt_unraised_take(&faults->unraised, wait, diag);
     atomic_store_explicit(&faults->n_unraised, faults->unraised.all.len, memory_order_relaxed);
     pthread_mutex_unlock(&faults->lock);

@@ -72,7 +72,9 @@ static bool
 grid_new_word(struct cuda_device *dev, struct cuda_grid_word word, uint64_t *address_out,
               struct sp_diag *diag)
 {
+    CUstreamCaptureMode mode = cuda_relax(dev); /* other threads may be capturing */
     CUresult result = dev->api->cuMemAlloc(&word.address, sizeof(uint32_t));
+    cuda_unrelax(dev, mode);
     if (result != CUDA_SUCCESS)
         return rt_cuda_fail(dev->driver, "cuMemAlloc", result, diag);
     result = dev->api->cuMemsetD32Async(word.address, 0, 1, (CUstream)word.stream);
@@ -117,14 +119,23 @@ rt_cuda_grid_start(struct cuda_device *dev, struct cuda_code *code, const struct
         return false;
     int32_t offset_B = rt_param_offset(artifact, SP_PARAM_GRID);
     memcpy((char *)params + offset_B, &address, sizeof address);
-    /* This call takes the parameters one by one. */
+    *result_out = rt_cuda_grid_call(dev, code, launch, params);
+    return true;
+}
+
+/* This call takes the parameters one by one. */
+CUresult
+rt_cuda_grid_call(struct cuda_device *dev, struct cuda_code *code, const struct rt_launch *launch,
+                  void *params)
+{
+    const struct artifact *artifact = code->base.artifact;
     void **each = sp_alloc((artifact->n_params + 1) * sizeof *each);
     for (uint32_t i = 0; i < artifact->n_params; i++)
         each[i] = (char *)params + artifact->params[i].offset_B;
-    *result_out = dev->api->cuLaunchCooperativeKernel(
+    CUresult result = dev->api->cuLaunchCooperativeKernel(
         code->function, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
         launch->block[1], launch->block[2], launch->shared_B + artifact->added_B,
         (CUstream)launch->stream, each);
     free(each);
-    return true;
+    return result;
 }

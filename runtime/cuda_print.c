@@ -14,13 +14,16 @@
 #include "runtime/cuda_t.h"
 
 #define PRINT_TRIES 100000
+#define PRINT_N_ROUNDS (CUDA_PRINT_CAPTURED / CUDA_N_SLOTS)
 
 static struct artifact *
 print_owner(void *context, uint32_t launch)
 {
-    const struct cuda_faults *faults = context;
-    const struct cuda_slot *slot = &faults->slots[launch % CUDA_N_SLOTS];
-    bool same = slot->code && slot->prints && slot->round == (uint16_t)(launch / CUDA_N_SLOTS);
+    const struct cuda_device *dev = context;
+    if (launch & CUDA_PRINT_CAPTURED)
+        return rt_cuda_captured_owner(dev, launch % CUDA_PRINT_CAPTURED);
+    const struct cuda_slot *slot = &dev->faults.slots[launch % CUDA_N_SLOTS];
+    bool same = slot->code && slot->prints && slot->round % PRINT_N_ROUNDS == launch / CUDA_N_SLOTS;
     return same ? slot->code->base.artifact : NULL;
 }
 
@@ -33,6 +36,7 @@ print_alloc(struct cuda_device *dev, struct sp_diag *diag)
     size_t size_B = capacity * sizeof(uint64_t);
     void *words = NULL;
     CUdeviceptr device = 0, counters = 0;
+    CUstream aside = NULL;
     CUresult result =
         api->cuMemHostAlloc(&words, size_B, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     if (result != CUDA_SUCCESS)
@@ -45,12 +49,16 @@ print_alloc(struct cuda_device *dev, struct sp_diag *diag)
         result = api->cuMemAlloc(&counters, 2 * sizeof(uint64_t));
     }
     if (result == CUDA_SUCCESS) {
+        function = "cuStreamCreateWithPriority";
+        result = rt_cuda_aside(dev, &aside);
+    }
+    if (result == CUDA_SUCCESS) {
         function = "cuMemsetD8Async";
-        result = api->cuMemsetD8Async(counters, 0, 2 * sizeof(uint64_t), NULL);
+        result = api->cuMemsetD8Async(counters, 0, 2 * sizeof(uint64_t), aside);
     }
     if (result == CUDA_SUCCESS) {
         function = "cuStreamSynchronize";
-        result = api->cuStreamSynchronize(NULL);
+        result = api->cuStreamSynchronize(aside);
     }
     if (result != CUDA_SUCCESS) {
         if (counters)
@@ -65,25 +73,43 @@ print_alloc(struct cuda_device *dev, struct sp_diag *diag)
     return true;
 }
 
+bool
+rt_cuda_print_fill(struct cuda_device *dev, struct sp_printer *printer, uint32_t launch,
+                   struct sp_diag *diag)
+{
+    struct cuda_faults *faults = &dev->faults;
+    if (!faults->prints.words && !print_alloc(dev, diag))
+        return false;
+    *printer = (struct sp_printer){
+        .counters = faults->print_counters,
+        .words = faults->print_words,
+        .base = faults->print_base,
+        .capacity = faults->prints.capacity,
+        .launch = launch,
+    };
+    return true;
+}
+
+void
+rt_cuda_print_read(struct cuda_device *dev)
+{
+    if (dev->faults.prints.words)
+        rt_print_read(&dev->faults.prints, print_owner, dev);
+}
+
 enum cuda_print
 rt_cuda_print_take(struct cuda_device *dev, uint32_t slot, bool anyway, struct sp_diag *diag)
 {
     struct cuda_faults *faults = &dev->faults;
-    struct rt_print_buffer *prints = &faults->prints;
-    if (!prints->words && !print_alloc(dev, diag))
-        return CUDA_PRINT_FAILED;
-    rt_print_read(prints, print_owner, faults);
+    const struct rt_print_buffer *prints = &faults->prints;
+    rt_cuda_print_read(dev);
     if (!anyway && faults->n_printing && prints->n_read > prints->capacity / 2)
         return CUDA_PRINT_FULL;
+    uint32_t launch = slot + CUDA_N_SLOTS * (faults->slots[slot].round % PRINT_N_ROUNDS);
+    if (!rt_cuda_print_fill(dev, &faults->host[slot].printer, launch, diag))
+        return CUDA_PRINT_FAILED;
     faults->n_printing++;
     faults->slots[slot].prints = true;
-    faults->host[slot].printer = (struct sp_printer){
-        .counters = faults->print_counters,
-        .words = faults->print_words,
-        .base = faults->print_base,
-        .capacity = prints->capacity,
-        .launch = slot + (uint64_t)CUDA_N_SLOTS * faults->slots[slot].round,
-    };
     return CUDA_PRINT_READY;
 }
 
@@ -96,33 +122,36 @@ print_is_read(const struct rt_print_buffer *prints, uint64_t n_reserved)
 }
 
 void
-rt_cuda_print_collect(struct cuda_device *dev, const rt_stream *stream, uint64_t counters_out[2])
+rt_cuda_print_collect(struct cuda_device *dev, uint64_t counters_out[2])
 {
     struct cuda_faults *faults = &dev->faults;
     uint64_t counters[2];
-    CUstream on = (CUstream)(stream ? *stream : 0);
-    bool known = dev->api->cuMemcpyDtoHAsync(counters, faults->print_counters, sizeof counters,
+    CUstream on;
+    bool known = rt_cuda_aside(dev, &on) == CUDA_SUCCESS &&
+                 dev->api->cuMemcpyDtoHAsync(counters, faults->print_counters, sizeof counters,
                                              on) == CUDA_SUCCESS &&
                  dev->api->cuStreamSynchronize(on) == CUDA_SUCCESS;
     if (!known) { /* the context is dead: what is written can be read all the same */
         counters[0] = faults->print_base;
         counters[1] = faults->n_print_lost;
     }
-    rt_print_read(&faults->prints, print_owner, faults);
+    rt_print_read(&faults->prints, print_owner, dev);
     uint64_t n_reserved = counters[0] - faults->print_base;
     for (int i = 0; i < PRINT_TRIES && !print_is_read(&faults->prints, n_reserved); i++) {
         sched_yield();
-        rt_print_read(&faults->prints, print_owner, faults);
+        rt_print_read(&faults->prints, print_owner, dev);
     }
     memcpy(counters_out, counters, sizeof counters);
 }
 
 void
-rt_cuda_print_settle(struct cuda_faults *faults, const uint64_t counters[2])
+rt_cuda_print_settle(struct cuda_device *dev, const uint64_t counters[2])
 {
+    struct cuda_faults *faults = &dev->faults;
     rt_print_clear(&faults->prints, counters[1] - faults->n_print_lost);
     faults->print_base = counters[0];
     faults->n_print_lost = counters[1];
+    rt_cuda_captured_rebase(dev);
 }
 
 void
@@ -151,7 +180,7 @@ rt_cuda_take_prints(struct rt_device *base)
     if (!print_is_ours(dev))
         return NULL;
     pthread_mutex_lock(&faults->lock);
-    rt_print_read(&faults->prints, print_owner, faults);
+    rt_print_read(&faults->prints, print_owner, dev);
     struct rt_print *first = rt_print_take(&faults->prints);
     pthread_mutex_unlock(&faults->lock);
     return first;
@@ -165,7 +194,7 @@ rt_cuda_has_prints(struct rt_device *base)
     if (!print_is_ours(dev))
         return false;
     pthread_mutex_lock(&faults->lock);
-    bool has = faults->n_printing || faults->prints.first;
+    bool has = faults->n_printing || dev->captures.n_printing || faults->prints.first;
     pthread_mutex_unlock(&faults->lock);
     return has;
 }

@@ -13,6 +13,8 @@ void
 rt_cuda_streams_init(struct cuda_device *dev)
 {
     pthread_mutex_init(&dev->orders.lock, NULL);
+    pthread_mutex_init(&dev->graphs.lock, NULL);
+    rt_cuda_captures_init(&dev->captures);
 }
 
 void
@@ -20,6 +22,8 @@ rt_cuda_streams_finish(struct cuda_device *dev)
 {
     if (dev->orders.event && !cuda_is_lost(dev))
         dev->api->cuEventDestroy(dev->orders.event);
+    rt_cuda_captures_finish(dev);
+    pthread_mutex_destroy(&dev->graphs.lock);
     pthread_mutex_destroy(&dev->orders.lock);
 }
 

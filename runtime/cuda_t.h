@@ -28,6 +28,19 @@ typedef void (*CUhostFn)(void *data);
 typedef struct CUipcMemHandle_st {
     char reserved[64];
 } CUipcMemHandle;
+typedef unsigned long long cuuint64_t;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUuserObject_st *CUuserObject;
+typedef struct CUkern_st *CUkernel;
+typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+    CUfunction func;
+    unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    void **kernelParams, **extra;
+    CUkernel kern;
+    CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
 typedef struct CUuuid_st {
     char bytes[16];
 } CUuuid;
@@ -160,6 +173,50 @@ struct cuda_memory {
     SP_VEC(CUevent) events; /* not in use */
 };
 
+/* The struct sp_fault of a launch in a graph. */
+struct cuda_cell {
+    struct sp_fault *host; /* NULL: the kernel cannot raise */
+    CUdeviceptr device;
+};
+
+/* A launch of ours in a graph, cuda_capture.c. */
+struct cuda_grave;
+struct cuda_captured {
+    struct cuda_captured *next_dead;
+    struct cuda_grave *grave;
+    struct cuda_code *code; /* a share */
+    struct cuda_cell cell;
+    CUdeviceptr word; /* where its blocks meet; 0: they do not */
+    uint64_t thread;  /* of the host, that captured or replayed last */
+    uint32_t number;
+    bool prints;
+};
+
+/* Under the faults' lock. */
+struct cuda_captures {
+    SP_VEC(struct cuda_captured *) all;
+    _Atomic(uint32_t) n; /* in `all` */
+    uint32_t n_numbers, n_printing, n_kept;
+    SP_VEC(void *) chunks;
+    SP_VEC(struct cuda_cell) free_cells;
+    struct cuda_grave *grave;
+    CUstream aside; /* of our own, NULL until it is needed */
+};
+
+/* Graphs that are being captured, cuda_graph.c. */
+struct cuda_graphs {
+    pthread_mutex_t lock;
+    struct cuda_graph *capturing;
+};
+
+/* What the driver says of a stream that is captured. */
+struct cuda_capture {
+    uint64_t id;
+    CUgraph graph;
+    const CUgraphNode *nodes; /* that the stream's next work depends on */
+    size_t n_nodes;
+};
+
 struct cuda_device {
     struct rt_device base;
     const struct cuda_driver *driver;
@@ -172,6 +229,8 @@ struct cuda_device {
     struct cuda_faults faults;
     struct cuda_grids grids;
     struct cuda_orders orders;
+    struct cuda_captures captures;
+    struct cuda_graphs graphs;
     struct cuda_recents recents;
     struct cuda_memory memory;
 };
@@ -347,6 +406,33 @@ cuda_is_capturing(const struct cuda_device *dev, rt_stream stream)
            status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+/* cuda_graph.c */
+extern const struct rt_graph_ops rt_cuda_graph_ops;
+/* False: the stream is not being captured. With the context current. */
+bool rt_cuda_capture_info(struct cuda_device *dev, rt_stream stream, struct cuda_capture *out);
+/* A launch became part of a capture, perhaps one of ours. */
+void rt_cuda_graph_note(struct cuda_device *dev, const struct cuda_capture *capture,
+                        struct cuda_captured *captured);
+
+/* cuda_capture.c. With the context current. */
+void rt_cuda_captures_init(struct cuda_captures *captures);
+void rt_cuda_captures_finish(struct cuda_device *dev);
+void rt_cuda_captures_forget(struct cuda_device *dev);
+CUresult rt_cuda_aside(struct cuda_device *dev, CUstream *stream_out);
+bool rt_cuda_capture_launch(struct cuda_device *dev, struct cuda_code *code,
+                            const struct rt_launch *launch, void *params, struct sp_diag *diag);
+/* The parameters that are the runtime's own. */
+void rt_cuda_captured_fill(const struct cuda_captured *captured, void *params);
+/* With the faults' lock held: what replays have raised; what no graph has any more is given back. */
+void rt_cuda_captured_scan(struct cuda_device *dev);
+/* The artifact of a launch that prints; NULL: none. */
+struct artifact *rt_cuda_captured_owner(const struct cuda_device *dev, uint32_t number);
+/* The print buffer begins anew. */
+void rt_cuda_captured_rebase(struct cuda_device *dev);
+/* A launch as it is, by the call for its kind: cuda_code.c */
+CUresult rt_cuda_start(struct cuda_device *dev, struct cuda_code *code,
+                       const struct rt_launch *launch, void *params);
+
 /* cuda_grid.c. With the context current. */
 void rt_cuda_grids_init(struct cuda_grids *grids);
 void rt_cuda_grids_finish(struct cuda_device *dev);
@@ -355,6 +441,8 @@ void rt_cuda_grids_forget(struct cuda_device *dev, rt_stream stream);
 /* Whether all blocks of a cooperative launch can run at the same time; an error if not. */
 SP_MUST_CHECK bool rt_cuda_grid_fits(struct cuda_device *dev, const struct cuda_code *code,
                                      const struct rt_launch *launch, struct sp_diag *diag);
+CUresult rt_cuda_grid_call(struct cuda_device *dev, struct cuda_code *code,
+                           const struct rt_launch *launch, void *params);
 /* False: it was not launched, and `diag` says why; else what the driver said. */
 SP_MUST_CHECK bool rt_cuda_grid_start(struct cuda_device *dev, struct cuda_code *code,
                                       const struct rt_launch *launch, void *params,
@@ -381,12 +469,18 @@ enum cuda_print { CUDA_PRINT_FAILED, CUDA_PRINT_FULL, CUDA_PRINT_READY };
  * waiting for the device would clear it, but for launches that others are just starting. */
 enum cuda_print rt_cuda_print_take(struct cuda_device *dev, uint32_t slot, bool anyway,
                                    struct sp_diag *diag);
-/* After a wait for `stream` (NULL: for all), before the slots of what was waited for are released:
- * reads what was printed, and the counters. */
-void rt_cuda_print_collect(struct cuda_device *dev, const rt_stream *stream,
-                           uint64_t counters_out[2]);
+/* After a wait, before the slots of what was waited for are released: reads what was printed, and
+ * the counters. */
+void rt_cuda_print_collect(struct cuda_device *dev, uint64_t counters_out[2]);
+/* A number of a record's launch with this bit is that of a launch in a graph. */
+#define CUDA_PRINT_CAPTURED (1u << 23)
+/* A printer that begins where the buffer does. */
+bool rt_cuda_print_fill(struct cuda_device *dev, struct sp_printer *printer, uint32_t launch,
+                        struct sp_diag *diag);
+/* Reads what was printed so far. */
+void rt_cuda_print_read(struct cuda_device *dev);
 /* With these counters, once no launch that prints is left: the buffer begins anew. */
-void rt_cuda_print_settle(struct cuda_faults *faults, const uint64_t counters[2]);
+void rt_cuda_print_settle(struct cuda_device *dev, const uint64_t counters[2]);
 void rt_cuda_print_finish(struct cuda_device *dev);
 struct rt_print *rt_cuda_take_prints(struct rt_device *base);
 bool rt_cuda_has_prints(struct rt_device *base);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/rt_graph.h"
 #include "runtime/rt_share.h"
 #include "runtime/rt_stream.h"
 #include "support/artifact.h"
@@ -194,6 +195,7 @@ struct rt_device_ops {
     const struct rt_stream_ops *stream;
     const struct rt_share_ops *share;
     const struct rt_event_ops *event;
+    const struct rt_graph_ops *graph;
     bool (*wait)(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
                  struct sp_diag *diag);
     void (*cancel)(struct rt_device *dev);

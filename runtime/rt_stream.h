@@ -39,7 +39,8 @@ enum rt_event_flag {
 struct rt_event {
     struct rt_device *dev;
     uint32_t flags; /* enum rt_event_flag */
-    bool recorded;  /* these two atomically */
+    bool recorded;  /* these three atomically */
+    bool captured;  /* into a graph */
     rt_stream stream;
 };
 
@@ -77,7 +78,8 @@ SP_MUST_CHECK bool rt_stream_query(struct rt_device *dev, rt_stream stream, bool
  * event may be recorded anew or destroyed at once, and may be another device's. */
 SP_MUST_CHECK bool rt_stream_wait(struct rt_device *dev, rt_stream stream, struct rt_event *event,
                                   struct sp_diag *diag);
-/* Later work of `after` begins after what is in `before` now; the host goes on. */
+/* Later work of `after` begins after what is in `before` now; the host goes on. Between a stream
+ * that is captured and one that is not it does nothing. */
 SP_MUST_CHECK bool rt_stream_order(struct rt_device *dev, rt_stream before, rt_stream after,
                                    struct sp_diag *diag);
 /* Calls a function after what is in the stream, on a thread of the device's own. It must return at

@@ -106,6 +106,16 @@ SP_MUST_CHECK bool rt_cuda_open(struct rt_runtime *rt, const struct cuda_driver 
 SP_MUST_CHECK bool rt_cpu_open(struct rt_runtime *rt, struct rt_device **dev_out,
                                struct sp_diag *diag);
 
+/* graph.c. False, with both texts, if the stream is captured: what needs the host cannot be. */
+SP_MUST_CHECK bool rt_capture_refuses(struct rt_device *dev, rt_stream stream, const char *what,
+                                      const char *instead, struct sp_diag *diag);
+#define RT_CAPTURE_HOST_COPY                                                                       \
+    "a copy with the host cannot be captured",                                                     \
+        "copy before the capture or behind the replay; copies on the device are captured"
+#define RT_CAPTURE_ISOLATION                                                                       \
+    "work in a capture can wait for work of the same capture only: record the event on a stream "  \
+    "of the capture, or wait for it before the capture begins"
+
 /* unraised.c: exceptions that were found, one per thread of the host that launched. Whose lock
  * guards the list guards these. */
 struct rt_unraised {

@@ -4,6 +4,9 @@
  * error. */
 #include "runtime/rt_t.h"
 
+#define RT_CAPTURE_LATER                                                                           \
+    "nothing runs while it is captured: end the capture, replay the graph and wait for that"
+
 bool
 rt_stream_create(struct rt_device *dev, const struct rt_stream_options *options,
                  rt_stream *stream_out, int *priority_out, struct sp_diag *diag)
@@ -23,7 +26,9 @@ rt_stream_destroy(struct rt_device *dev, rt_stream stream, struct sp_diag *diag)
 bool
 rt_stream_query(struct rt_device *dev, rt_stream stream, bool *done_out, struct sp_diag *diag)
 {
-    return dev->ops->stream->query(dev, stream, done_out, diag);
+    return rt_capture_refuses(dev, stream, "a stream that is captured cannot be asked",
+                              RT_CAPTURE_LATER, diag) &&
+           dev->ops->stream->query(dev, stream, done_out, diag);
 }
 
 static bool
@@ -33,6 +38,18 @@ stream_needs_recorded(const struct rt_event *event, const char *what, struct sp_
         return true;
     sp_diag_set(diag, SP_E_EVENT_MISUSE, NULL, what, "it was never recorded");
     return sp_diag_hint(diag, "call event.record(stream) after the work that it shall stand for");
+}
+
+/* What an event in a capture stands for is a place in the graph, which hosts do not see. */
+static bool
+stream_needs_seen(const struct rt_event *event, const char *what, struct sp_diag *diag)
+{
+    if (!stream_needs_recorded(event, what, diag))
+        return false;
+    if (!__atomic_load_n(&event->captured, __ATOMIC_RELAXED))
+        return true;
+    sp_diag_set(diag, SP_E_EVENT_MISUSE, NULL, what, "it was recorded in a capture");
+    return sp_diag_hint(diag, "record an event behind the replay of the graph");
 }
 
 bool
@@ -48,6 +65,9 @@ rt_stream_order(struct rt_device *dev, rt_stream before, rt_stream after, struct
 {
     if (before == after || (before <= RT_STREAM_LEGACY && after <= RT_STREAM_LEGACY))
         return true;
+    /* What is outside was given before any replay, and is not brought in by this. */
+    if (rt_stream_is_capturing(dev, after) != rt_stream_is_capturing(dev, before))
+        return true;
     return dev->ops->stream->order(dev, before, after, diag);
 }
 
@@ -55,7 +75,9 @@ bool
 rt_stream_call(struct rt_device *dev, rt_stream stream, void (*function)(void *data), void *data,
                struct sp_diag *diag)
 {
-    return dev->ops->stream->call(dev, stream, function, data, diag);
+    return rt_capture_refuses(dev, stream, "a call of the host cannot be captured",
+                              "add it behind the replay of the graph", diag) &&
+           dev->ops->stream->call(dev, stream, function, data, diag);
 }
 
 bool
@@ -85,8 +107,10 @@ rt_event_destroy(struct rt_event *event)
 bool
 rt_event_record(struct rt_event *event, rt_stream stream, struct sp_diag *diag)
 {
+    bool captured = rt_stream_is_capturing(event->dev, stream);
     if (!event->dev->ops->event->record(event, stream, diag))
         return false;
+    __atomic_store_n(&event->captured, captured, __ATOMIC_RELAXED);
     __atomic_store_n(&event->stream, stream, __ATOMIC_RELAXED);
     __atomic_store_n(&event->recorded, true, __ATOMIC_RELEASE);
     return true;
@@ -95,7 +119,7 @@ rt_event_record(struct rt_event *event, rt_stream stream, struct sp_diag *diag)
 bool
 rt_event_query(struct rt_event *event, bool *done_out, struct sp_diag *diag)
 {
-    return stream_needs_recorded(event, "this event cannot be asked", diag) &&
+    return stream_needs_seen(event, "this event cannot be asked", diag) &&
            event->dev->ops->event->query(event, done_out, diag);
 }
 
@@ -103,7 +127,11 @@ bool
 rt_device_wait_for(struct rt_device *dev, const struct rt_wait *wait, bool *done_out,
                    struct sp_diag *diag)
 {
-    if (wait->event && !stream_needs_recorded(wait->event, "this event cannot be waited for", diag))
+    if (wait->event && !stream_needs_seen(wait->event, "this event cannot be waited for", diag))
+        return false;
+    if (!wait->event && wait->stream &&
+        !rt_capture_refuses(dev, *wait->stream, "a stream that is captured cannot be waited for",
+                            RT_CAPTURE_LATER, diag))
         return false;
     return dev->ops->wait(dev, wait, done_out, diag);
 }

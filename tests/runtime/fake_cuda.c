@@ -143,6 +143,8 @@ cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n_options,
                    CUjit_option *options, void **values)
 {
     FAKE_NEEDS_CONTEXT;
+    if (fake.capturing && !fake.relaxed)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     fake_lock();
     strncpy(fake.ptx, image, sizeof fake.ptx - 1);
     fake.n_options = n_options;
@@ -234,6 +236,9 @@ cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, un
     FAKE_NEEDS_CONTEXT;
     if (fake.launch_result != CUDA_SUCCESS || function != (CUfunction)(uintptr_t)0x4000 || params)
         return fake.launch_result ? fake.launch_result : CUDA_ERROR_INVALID_VALUE;
+    const unsigned sizes[7] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_B};
+    if (fake_graph_take(stream, function, sizes, extra))
+        return CUDA_SUCCESS;
     fake_lock();
     fake.n_launches++;
     fake_note('l', stream, NULL);

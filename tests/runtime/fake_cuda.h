@@ -27,6 +27,8 @@ struct fake_cuda {
     _Atomic(int) n_push, n_pop, n_set;
     _Atomic(int) n_events, n_records, n_event_waits, n_host_calls, n_relaxed;
     _Atomic(int) n_allocs; /* of memory, ever */
+    _Atomic(int) n_graphs, n_objects;
+    CUresult capture_result; /* of cuStreamEndCapture */
     int n_registered, n_ipc_open, n_peer_copies;
     void *registered[FAKE_N_REGISTERED];
     CUcontext peer; /* that the other one may reach */
@@ -36,6 +38,8 @@ struct fake_cuda {
     _Atomic(CUstream) recorded_on;
     CUstream ordered[2];   /* the last two: the second waits for the first */
     _Atomic(bool) relaxed; /* the thread's captures allow everything */
+    _Atomic(int) n_graphs, n_objects;
+    CUresult capture_result; /* of cuStreamEndCapture */
     int n_links, n_linked; /* open; completed */
     int n_ptx_loads, n_cubin_loads;
     unsigned grid[3], block[3], shared_B;
@@ -58,6 +62,9 @@ struct fake_cuda {
 
 /* Exported by the library as `fake_cuda`. */
 struct fake_cuda *fake_cuda(void);
+/* fake_graph.c. True: the stream is captured, and the launch with it. Sizes: grid, block, shared
+ * memory. */
+bool fake_graph_take(CUstream stream, CUfunction function, const unsigned sizes[7], void **extra);
 typedef struct fake_cuda *(*fake_cuda_fn)(void);
 
 /* What was done in which order, for tests in Python: 'l', a launch in stream `a`; 'w', stream `b`

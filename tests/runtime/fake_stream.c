@@ -52,6 +52,8 @@ CUresult
 cuStreamQuery(CUstream stream)
 {
     FAKE_NEEDS_CONTEXT;
+    if (stream && stream == fake_cuda()->capturing)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     fake_cuda()->stream = stream;
     if (fake_cuda()->n_queries_busy > 0) {
         fake_cuda()->n_queries_busy--;
@@ -64,6 +66,8 @@ CUresult
 cuStreamSynchronize(CUstream stream)
 {
     FAKE_NEEDS_CONTEXT;
+    if (stream && stream == fake_cuda()->capturing)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     fake_cuda()->n_syncs++;
     fake_cuda()->stream = stream;
     return fake_cuda()->wait_result;

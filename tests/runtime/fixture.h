@@ -71,6 +71,8 @@ fixture_close(void **state)
         assert_int_equal(f->fake->n_memory, 0);
         assert_int_equal(f->fake->n_modules, 0);
         assert_int_equal(f->fake->n_events, 0);
+        assert_int_equal(f->fake->n_graphs, 0);
+        assert_int_equal(f->fake->n_objects, 0);
     }
     sp_diag_finish(&f->diag);
     free(f);

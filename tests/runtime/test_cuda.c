@@ -210,7 +210,11 @@ test_launch(void **state)
     assert_memory_equal(f->fake->params, params, 12);
     int n_calls = f->fake->n_calls;
     assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
-    assert_int_equal(f->fake->n_calls, n_calls + 1); /* a launch is the driver's call alone */
+    assert_int_equal(f->fake->n_calls,
+                     n_calls + 2); /* whether the stream is captured, the launch */
+    launch.stream = 0;
+    assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
+    assert_int_equal(f->fake->n_calls, n_calls + 3); /* the default stream cannot be */
 
     f->fake->launch_result = CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     assert_false(rt_device_launch(f->dev, code, &launch, params, &f->diag));

@@ -44,6 +44,11 @@ _Static_assert(sizeof(CUjitInputType) == sizeof(int), "CUjitInputType");
 _Static_assert(sizeof(CUdeviceptr) == sizeof(unsigned long long), "CUdeviceptr");
 _Static_assert(sizeof(CUstreamCaptureMode) == sizeof(int), "CUstreamCaptureMode");
 _Static_assert(sizeof(CUstreamCaptureStatus) == sizeof(int), "CUstreamCaptureStatus");
+#include <stddef.h>
+_Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 72, "CUDA_KERNEL_NODE_PARAMS");
+_Static_assert(offsetof(CUDA_KERNEL_NODE_PARAMS, gridDimX) == 8, "gridDimX");
+_Static_assert(offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes) == 32, "sharedMemBytes");
+_Static_assert(offsetof(CUDA_KERNEL_NODE_PARAMS, extra) == 48, "extra");
 _Static_assert(sizeof(CUuuid) == 16, "CUuuid");
 _Static_assert(CU_LAUNCH_PARAM_END_AS_INT == 0, "end");
 _Static_assert(CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT == 1, "pointer");
