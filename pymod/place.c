@@ -1,9 +1,9 @@
 /* place: where a thread's kernels run and its arrays go: a device, or the python device.
  *
  * Each thread has a place of its own, in thread-specific storage. One that has chosen nothing
- * starts at the context that is current in it, whoever made that, else where the program starts: what
- * GPUJIT_DEVICE names, else the kind of device that the main thread has chosen, else the first GPU,
- * else the CPU device. On GPUs the driver's current context is what counts at every call, as for
+ * starts at the context that is current in it, whoever made that, else where the program starts:
+ * what GPUJIT_DEVICE names, else the kind of device that the main thread has chosen, else the first
+ * GPU, else the CPU device. On GPUs the driver's current context is what counts at every call, as for
  * torch, CuPy and the CUDA runtime: selecting a device makes its context current, and one that
  * another library makes current is selected thereby. That costs a comparison per call.
  *

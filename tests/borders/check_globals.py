@@ -18,7 +18,7 @@ ALLOWED = {
     r"\w+_(spec|slots|methods|getset|members)(_\w+)?|module_def": (
         "CPython takes such tables as writable, and writes into them under the import lock at most"
     ),
-    r"names": "keywords for PyArg_ParseTupleAndKeywords, which takes them as writable and writes not",
+    r"names": "keywords for PyArg_ParseTupleAndKeywords, which wants them writable and writes not",
     r"once": "pthread_once of LLVM's registry of targets, which is the process's too",
 }
 WRITABLE = re.compile(r"\.(data|bss|tdata|tbss)(?!\.rel\.ro)\S*")

@@ -1,7 +1,7 @@
 /* The stand-in's contexts: a primary one per device, another one per device that some library is
  * taken to have made, and a stack of current ones per thread. Memory belongs to the context that
- * was current when it was allocated, and only kernels launched there reach it. In a forked child every
- * call ends the process, as the real driver may hang there. */
+ * was current when it was allocated, and only kernels launched there reach it. In a forked child
+ * every call ends the process, as the real driver may hang there. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
