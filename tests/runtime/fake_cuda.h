@@ -38,8 +38,6 @@ struct fake_cuda {
     _Atomic(CUstream) recorded_on;
     CUstream ordered[2];   /* the last two: the second waits for the first */
     _Atomic(bool) relaxed; /* the thread's captures allow everything */
-    _Atomic(int) n_graphs, n_objects;
-    CUresult capture_result; /* of cuStreamEndCapture */
     int n_links, n_linked; /* open; completed */
     int n_ptx_loads, n_cubin_loads;
     unsigned grid[3], block[3], shared_B;
