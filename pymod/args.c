@@ -334,6 +334,8 @@ pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_
             return true;
         if (!pm_device_check(taking->state, array->dev))
             return false;
+        if (pm_peer_is_reached(taking->state, taking->dev, array->dev))
+            return true;
         char where[24];
         pm_device_print(array->dev, where);
         return arg_check_device(taking, index, where);

@@ -345,6 +345,8 @@ copy_from_any(struct pm_array *to, PyObject *value, rt_stream stream, bool stric
     bool ours = Py_IS_TYPE(value, to->state->array_type);
     if (ours && array->dev == to->dev)
         return copy_from(to, &array->view, false, stream, strict);
+    if (ours && strict && pm_peer_copies(to, array))
+        return pm_peer_copy(to, array, stream);
     PyObject *host = ours     ? PyObject_CallMethod(value, "copy_to_host", NULL)
                      : strict ? NULL
                               : copy_of_sequence(value);

@@ -255,9 +255,11 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
         return call_keep(call, plain) && call_add(call, param, plain, depth + 1);
     }
     arg->param = param;
-    if (arg->view && !arg->foreign &&
-        !pm_array_use((struct pm_array *)arg->object, call->taking.dev, call->stream,
-                      call->launcher->stream))
+    if (arg->view && !arg->foreign && ((struct pm_array *)arg->object)->dev != call->taking.dev)
+        call->foreign = call->abroad = true; /* waited for on both sides, as a host array is */
+    else if (arg->view && !arg->foreign &&
+             !pm_array_use((struct pm_array *)arg->object, call->taking.dev, call->stream,
+                           call->launcher->stream))
         return false;
     call->foreign |= arg->foreign != NULL;
     if (arg->view)
@@ -367,7 +369,7 @@ pm_call_init(struct call *call, struct pm_launcher *launcher, struct pm_reading 
     call->stream = launcher->config.stream;
     call->n_args = 0;
     call->room = PM_N_INLINE_ARGS;
-    call->foreign = call->odd = false;
+    call->foreign = call->odd = call->abroad = false;
     call->args = call->few_args;
     call->types = call->few_types;
     call->kept = NULL;

@@ -13,6 +13,7 @@ struct call {
     bool python;  /* on the python device */
     bool foreign; /* some array is not ours */
     bool odd;     /* some array is read-only or not contiguous */
+    bool abroad;  /* some array is of another device */
     struct pm_arg *args;
     struct ir_argtype *types;
     PyObject *kept; /* a list of values that only this call refers to, or NULL */

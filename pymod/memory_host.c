@@ -101,7 +101,7 @@ pm_memory_use(struct pm_memory *self, struct rt_device *dev, rt_stream stream)
             sp_vec_push(NULL, &self->users, stream);
             ok = rt_stream_order(dev, self->stream, stream, &diag);
         }
-    } else if (self->kind != PM_MEMORY_REGISTERED) {
+    } else if (self->kind != PM_MEMORY_REGISTERED && self->kind != PM_MEMORY_OPENED) {
         ok = rt_memory_use(dev, memory_pool(self->kind), self->address, stream, &diag);
     }
     return ok || pm_raise(self->state, &diag);
@@ -189,6 +189,17 @@ pm_memory_adopt(struct pm_state *state, struct rt_device *dev, uint64_t address,
     return (PyObject *)self;
 }
 
+PyObject *
+pm_memory_opened(struct pm_state *state, struct rt_device *dev, uint64_t address, uint64_t size_B)
+{
+    struct pm_memory *self = memory_new(state, dev, PM_MEMORY_OPENED);
+    if (!self)
+        return NULL;
+    self->address = self->device_address = address;
+    self->size_B = size_B;
+    return (PyObject *)self;
+}
+
 /* ---- The end -------------------------------------------------------------------------------- */
 
 /* On devices whose pools do not know of it. */
@@ -242,6 +253,12 @@ memory_close(struct pm_memory *self)
     bool ok = true;
     if (self->kind == PM_MEMORY_EXTERNAL && self->address) {
         memory_free_external(self);
+        self->address = 0;
+    }
+    if (self->kind == PM_MEMORY_OPENED && self->address) {
+        memory_wait_abroad(self);
+        if (!rt_ipc_close(self->dev, self->address, self->size_B, &diag))
+            pm_keep(self->state, &diag);
         self->address = 0;
     }
     if (!self->is_open)

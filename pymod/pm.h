@@ -63,6 +63,7 @@ struct pm_state {
         *intrinsic_type, *dtype_type, *memory_type, *graph_type, *graph_node_type;
     PyObject *allocate, *free;           /* of gpu.memory.set_allocator; NULL: the device's pool */
     SP_VEC(struct pm_memory *) memories; /* of the host, by address */
+    uint64_t reached[64];                /* by number: devices that a device was given access to */
     SP_VEC(struct pm_retired) retired;   /* owners of memory that queued work uses */
     PyObject *error;                     /* gpu.Error */
     PyObject *errors[SP_N_ERROR_CLASSES];
@@ -409,6 +410,7 @@ enum pm_memory_kind {
     PM_MEMORY_MANAGED,    /* moves to who uses it, not waited for */
     PM_MEMORY_REGISTERED, /* another object's host memory, locked for a time */
     PM_MEMORY_EXTERNAL,   /* of an allocator that was set */
+    PM_MEMORY_OPENED,     /* of another process */
 };
 
 struct pm_memory {
@@ -438,6 +440,9 @@ PyObject *pm_memory_adopt(struct pm_state *state, struct rt_device *dev, uint64_
 void pm_memory_retire(struct pm_state *state, struct rt_device *dev, PyObject *owner);
 /* Lets go of those whose work is over; all: waits for it. */
 void pm_memory_reap(struct pm_state *state, bool all);
+/* Another process's, opened here. */
+PyObject *pm_memory_opened(struct pm_state *state, struct rt_device *dev, uint64_t address,
+                           uint64_t size_B);
 /* Host memory of ours that all of the range is in, or NULL. */
 struct pm_memory *pm_memory_find(struct pm_state *state, uint64_t address, uint64_t size_B);
 /* Work of the stream will use it. */
@@ -451,6 +456,21 @@ PyObject *pm_memory_set_limit(PyObject *module, PyObject *args);
 PyObject *pm_memory_reset_peak(PyObject *module, PyObject *args);
 PyObject *pm_memory_defer(PyObject *module, PyObject *begin);
 PyObject *pm_memory_info(PyObject *module, PyObject *unused);
+
+/* ---- Other processes and devices: share.c
+ * ------------------------------------------------------------------ */
+
+PyObject *pm_ipc_get(PyObject *module, PyObject *array);
+PyObject *pm_ipc_open(PyObject *module, PyObject *args);
+PyObject *pm_peer_can_reach(PyObject *module, PyObject *args);
+PyObject *pm_peer_reach(PyObject *module, PyObject *args);
+/* Whether kernels of `dev` were given access to the memory of the other one. */
+bool pm_peer_is_reached(const struct pm_state *state, const struct rt_device *dev,
+                        const struct rt_device *other);
+/* Whether the driver copies between these arrays of two GPUs; does so, in the order of a stream of
+ * the first. */
+bool pm_peer_copies(const struct pm_array *to, const struct pm_array *from);
+bool pm_peer_copy(struct pm_array *to, struct pm_array *from, rt_stream stream);
 
 /* ---- Arrays of others: foreign.c
  * ------------------------------------------------------------------ */

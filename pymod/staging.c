@@ -219,10 +219,26 @@ staging_order(struct call *call, bool before)
     return true;
 }
 
+/* Arrays of other devices: what these still do with them comes first. */
+static bool
+staging_wait_abroad(struct call *call)
+{
+    for (uint32_t i = 0; i < call->n_args; i++) {
+        if (!call->args[i].view || call->args[i].foreign)
+            continue;
+        const struct pm_array *array = (const struct pm_array *)call->args[i].object;
+        if (array->dev != call->taking.dev && !pm_wait(call->taking.state, array->dev, NULL))
+            return false;
+    }
+    return true;
+}
+
 bool
 pm_call_start_foreign(struct call *call, struct pm_entry *entry)
 {
-    bool on_host = false;
+    bool on_host = call->abroad;
+    if (call->abroad && !staging_wait_abroad(call))
+        return false;
     staging_choose_stream(call);
     bool captured = call->taking.state->graphs != NULL &&
                     rt_stream_is_capturing(call->taking.dev, call->stream);

@@ -44,9 +44,14 @@ from gpu._devices import (
 )
 from gpu._gpujit import *  # noqa: F403  errors, dtypes, the kernel namespace, arrays, devices
 from gpu._gpujit import __version__
+from gpu._ipc import IpcHandle
 from gpu._jit import jit, void
 from gpu.memory import (
+    BaseCUDAMemoryManager,
+    GetIpcHandleMixin,
+    HostOnlyCUDAMemoryManager,
     MemoryInfo,
+    MemoryPointer,
     defer_cleanup,
     managed_array,
     mapped,
@@ -59,10 +64,15 @@ from gpu.memory import (
 __all__ = [
     # A star import keeps Python's Warning.
     *(name for name in dir(_gpujit) if not name.startswith("_") and name != "Warning"),
+    "BaseCUDAMemoryManager",
     "Context",
     "Device",
     "DeviceList",
+    "GetIpcHandleMixin",
+    "HostOnlyCUDAMemoryManager",
+    "IpcHandle",
     "MemoryInfo",
+    "MemoryPointer",
     "__version__",
     "as_cuda_array",
     "current_context",

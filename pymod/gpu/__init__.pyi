@@ -18,8 +18,13 @@ from gpu._devices import select_device as select_device
 from gpu._gpujit import *  # noqa: F403
 from gpu._gpujit import Array, Kernel
 from gpu._gpujit import __version__ as __version__
+from gpu._ipc import IpcHandle as IpcHandle
 from gpu._jit import void as void
+from gpu.memory import BaseCUDAMemoryManager as BaseCUDAMemoryManager
+from gpu.memory import GetIpcHandleMixin as GetIpcHandleMixin
+from gpu.memory import HostOnlyCUDAMemoryManager as HostOnlyCUDAMemoryManager
 from gpu.memory import MemoryInfo as MemoryInfo
+from gpu.memory import MemoryPointer as MemoryPointer
 from gpu.memory import defer_cleanup as defer_cleanup
 from gpu.memory import managed_array as managed_array
 from gpu.memory import mapped as mapped

@@ -538,3 +538,12 @@ def _fill_corners(
             _fill_corners(self, host, shape, edge, axis + 1, (*index, slice(edge, None)))
     elif any(i.start is not None for i in index):
         host[index] = self[index].copy_to_host()
+
+
+# Other processes
+
+
+def get_ipc_handle(self: Array) -> Any:
+    from gpu._ipc import IpcHandle
+
+    return IpcHandle(self)

@@ -131,6 +131,12 @@ class Device:
         return Device, (self._where,)
 
 
+def _where(which: Any) -> str:
+    """The name of a Device, a Context, or what Device() takes."""
+    device = getattr(which, "device", which)
+    return (device if isinstance(device, Device) else Device(device))._where
+
+
 class Context:
     """A device's context, for programs that ask for one: current_context()."""
 
@@ -154,6 +160,20 @@ class Context:
     def defer_cleanup(self) -> memory.defer_cleanup:
         """gpu.defer_cleanup()."""
         return memory.defer_cleanup()
+
+    def can_access_peer(self, other: Any) -> bool:
+        """Whether kernels here can use memory of another device (a Device, a context, a number)."""
+        return _gpujit._peer_can_reach(self.device._where, _where(other))
+
+    def enable_peer_access(self, other: Any, flags: int = 0) -> None:
+        """Kernels here take arrays of the other device from now on."""
+        if flags:
+            raise _gpujit.ArgumentError("enable_peer_access: there are no flags")
+        _gpujit._peer_reach(self.device._where, _where(other), True)
+
+    def disable_peer_access(self, other: Any) -> None:
+        """Ends it."""
+        _gpujit._peer_reach(self.device._where, _where(other), False)
 
     def reset(self) -> None:
         """Device.reset()."""

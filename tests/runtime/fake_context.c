@@ -144,7 +144,7 @@ fake_can_reach(const unsigned char *params, size_t size_B)
         CUdeviceptr address;
         memcpy(&address, params + i, 8);
         const struct owned *owned = find(address);
-        if (owned && owned->context != fake_get_current())
+        if (owned && owned->context != fake_get_current() && owned->context != fake_cuda()->peer)
             return false;
     }
     return true;
