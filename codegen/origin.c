@@ -17,7 +17,9 @@
 
 #include "codegen/cg.h"
 #include "support/arena.h"
+#include "support/map.h"
 #include "support/recipe.h"
+#include "support/vec.h"
 
 /* ---- Places ---- */
 
@@ -37,55 +39,89 @@ origin_count(const struct artifact *a)
     return a->n_sites + a->n_waits + a->warnings.n;
 }
 
-static bool
-origin_same_text(const char *a, const char *b)
+/* What a place is found by. */
+struct origin_key {
+    int32_t line, col, end_line, end_col;
+    struct sp_digest names; /* file and function */
+};
+
+struct origin_places {
+    struct sp_arena arena;
+    struct sp_map numbers; /* key -> index in `list` */
+    SP_VEC(struct sp_origin) list;
+};
+
+static struct origin_key
+origin_key_of(const struct sp_src *src)
 {
-    return a == b || (a && b && !strcmp(a, b));
+    struct sp_hash hash;
+    sp_hash_init(&hash);
+    sp_hash_add_text(&hash, src->file ? src->file : "");
+    sp_hash_add_text(&hash, src->function ? src->function : "");
+    return (struct origin_key){src->line, src->col, src->end_line, src->end_col,
+                               sp_hash_end(&hash)};
 }
 
-static bool
-origin_same_range(const struct sp_src *a, const struct sp_src *b)
+static void
+origin_add(struct origin_places *places, struct origin_key key, uint32_t func, ir_ref insn)
 {
-    return a->line == b->line && a->col == b->col && a->end_line == b->end_line &&
-           a->end_col == b->end_col;
+    bool is_new;
+    uint32_t *number = sp_map_intern(&places->numbers, &places->arena, &key, sizeof key, &is_new);
+    if (!is_new)
+        return;
+    *number = places->list.len;
+    sp_vec_push(&places->arena, &places->list, (struct sp_origin){func, insn});
 }
 
-/* A place that names a function and no instruction: where the function begins. */
-static bool
-origin_is_head(const struct ir_func *func, const struct sp_src *where)
+/* All places of the module. Instructions in a row share a row of the function's ranges. */
+static void
+origin_places_fill(struct origin_places *places, const struct ir_module *module)
 {
-    return where->line == func->line && where->end_line == func->line && where->col == -1;
-}
-
-static bool
-origin_find_in(const struct ir_func *func, const struct sp_src *where, struct sp_origin *out)
-{
-    for (ir_ref ref = 1; ref < func->insns.len; ref++) {
-        struct sp_src src = ir_insn_src(func, ref);
-        if (origin_same_range(&src, where) && origin_same_text(src.file, where->file) &&
-            origin_same_text(src.function, where->function)) {
-            *out = (struct sp_origin){func->index, ref};
-            return true;
+    sp_arena_init(&places->arena);
+    sp_map_init(&places->numbers);
+    places->list.len = 0;
+    for (uint32_t i = 0; i < module->funcs.len; i++) {
+        const struct ir_func *func = module->funcs.data[i];
+        struct sp_src head = {func->file, func->name, func->line, func->line, -1, -1};
+        struct origin_key key = origin_key_of(&head);
+        uint32_t last = 0;
+        struct origin_key at = key; /* the names are the same for all of the function's own */
+        for (ir_ref ref = 1; ref < func->insns.len; ref++) {
+            uint32_t number = ir_insn(func, ref)->src;
+            if (number == last || !number)
+                continue;
+            last = number;
+            struct sp_src src = ir_insn_src(func, ref);
+            if (src.file != func->file || src.function != func->name)
+                at = origin_key_of(&src);
+            else
+                at.names = key.names;
+            at.line = src.line, at.col = src.col;
+            at.end_line = src.end_line, at.end_col = src.end_col;
+            origin_add(places, at, i, ref);
         }
+        origin_add(places, key, i, 0);
     }
-    bool same =
-        origin_same_text(func->file, where->file) && origin_same_text(func->name, where->function);
-    if (!same || !origin_is_head(func, where))
-        return false;
-    *out = (struct sp_origin){func->index, 0};
-    return true;
+}
+
+static void
+origin_places_finish(struct origin_places *places)
+{
+    sp_map_finish(&places->numbers);
+    sp_arena_finish(&places->arena);
 }
 
 static bool
-origin_find(const struct ir_module *module, const struct sp_src *where, struct sp_origin *out)
+origin_find(struct origin_places *places, const struct sp_src *where, struct sp_origin *out)
 {
     *out = (struct sp_origin){SP_NOWHERE, 0};
     if (where->line == 0)
         return true;
-    for (uint32_t i = 0; i < module->funcs.len; i++)
-        if (origin_find_in(module->funcs.data[i], where, out))
-            return true;
-    return false;
+    struct origin_key key = origin_key_of(where);
+    const uint32_t *number = sp_map_find(&places->numbers, &key, sizeof key);
+    if (number)
+        *out = places->list.data[*number];
+    return number != NULL;
 }
 
 static bool
@@ -198,8 +234,11 @@ cg_origins_fill(struct artifact *artifact, const struct ir_module *module)
     artifact->n_classes = 0;
     artifact->origins = sp_alloc((n + 1u) * sizeof *artifact->origins);
     artifact->n_origins = n;
+    struct origin_places places = {0};
+    origin_places_fill(&places, module);
     for (uint32_t i = 0; ok && i < n; i++)
-        ok = origin_find(module, origin_place(artifact, i), &artifact->origins[i]);
+        ok = origin_find(&places, origin_place(artifact, i), &artifact->origins[i]);
+    origin_places_finish(&places);
     return ok && origin_walk_recipes(&classes, false);
 }
 
