@@ -86,7 +86,9 @@ rt_device_check(const struct rt_device *dev, struct sp_diag *diag)
 {
     if (rt_device_is_inherited(dev))
         return rt_cuda_forked(dev->info.ordinal, diag);
-    return !rt_device_was_reset(dev) || rt_say_reset(dev, diag);
+    if (rt_device_was_reset(dev))
+        return rt_say_reset(dev, diag);
+    return !dev->ops->context->works || dev->ops->context->works(dev, diag);
 }
 
 bool

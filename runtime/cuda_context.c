@@ -74,6 +74,13 @@ rt_cuda_enter_slow(struct cuda_device *dev, struct sp_diag *diag)
 }
 
 static bool
+context_works(const struct rt_device *base, struct sp_diag *diag)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    return !cuda_is_lost(dev) || rt_cuda_lost_story(dev, diag);
+}
+
+static bool
 context_is_here(const struct rt_device *base)
 {
     const struct cuda_device *dev = (const struct cuda_device *)base;
@@ -281,6 +288,7 @@ rt_current(struct rt_runtime *rt, struct rt_device **dev_out, struct sp_diag *di
 }
 
 const struct rt_context_ops rt_cuda_context_ops = {
+    .works = context_works,
     .is_here = context_is_here,
     .make_current = context_make_current,
     .attribute = context_attribute,

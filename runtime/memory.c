@@ -27,8 +27,12 @@ bool
 rt_memory_try(struct rt_device *dev, enum rt_pool_kind kind, uint64_t size_B, rt_stream stream,
               uint64_t *address_out)
 {
-    if (rt_device_was_reset(dev) || rt_device_is_inherited(dev))
+    struct sp_diag ignored; /* rt_memory_alloc, which comes next, says it */
+    sp_diag_init(&ignored);
+    if (!rt_device_check(dev, &ignored)) {
+        sp_diag_finish(&ignored);
         return false;
+    }
     rt_device_touch(dev);
     return rt_pool_try(dev->pools[kind], size_B, stream, address_out);
 }

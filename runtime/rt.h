@@ -167,6 +167,8 @@ struct rt_pool_stats {
 
 /* Of contexts: rt_device_is_here and what follows it. */
 struct rt_context_ops {
+    /* False where a kernel has broken the device, and why. NULL: it cannot be. */
+    bool (*works)(const struct rt_device *dev, struct sp_diag *diag);
     bool (*is_here)(const struct rt_device *dev);
     bool (*make_current)(struct rt_device *dev, uintptr_t *before_out, struct sp_diag *diag);
     bool (*attribute)(struct rt_device *dev, int number, int *value_out, struct sp_diag *diag);

@@ -1,5 +1,6 @@
 /* Launches that have broken the GPU: what is told of them, whose they can be, and that nothing asks
  * the driver any more. Against the stand-in for libcuda, which answers as a dead context does. */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "tests/runtime/fixture.h"
@@ -229,6 +230,51 @@ test_many_launches(void **state)
     again(f);
 }
 
+struct launching {
+    struct fixture *f;
+    struct rt_code *code;
+    bool waits;
+};
+
+static void *
+launch_often(void *argument)
+{
+    const struct launching *how = argument;
+    for (int i = 0; i < 2000; i++) {
+        struct sp_diag diag;
+        sp_diag_init(&diag);
+        int64_t params[4] = {i};
+        const struct rt_launch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+        assert_true(how->waits ? rt_device_synchronize(how->f->dev, &diag)
+                               : rt_device_launch(how->f->dev, how->code, &launch, params, &diag));
+    }
+    return NULL;
+}
+
+/* Threads launch and wait, codes are unloaded; nothing is left but the last one's. */
+static void
+test_threads(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t threads[4];
+    struct launching how[4];
+    for (int i = 0; i < 4; i++) {
+        how[i] = (struct launching){f, load(f, "many", i), i == 3};
+        assert_int_equal(pthread_create(&threads[i], NULL, launch_often, &how[i]), 0);
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++)
+        rt_code_unload(how[i].code);
+    assert_true(rt_device_synchronize(f->dev, &f->diag));
+    struct rt_code *code = load(f, "last", 7);
+    launch(f, code, 1, 0, 1);
+    lose(f, CUDA_ERROR_ILLEGAL_ADDRESS);
+    says(f->diag.message, "kernel 'last' has broken the GPU");
+    again(f);
+    rt_code_unload(code);
+}
+
 /* An error of one call, after which the device goes on. */
 static void
 test_not_lost(void **state)
@@ -255,6 +301,7 @@ main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_said_by_a_launch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_none_of_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_launches, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_not_lost, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
