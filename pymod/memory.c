@@ -1,9 +1,9 @@
 /* memory: where arrays' memory comes from, and numbers about it. In: a size and a stream. Out: an
  * address of the device's pool, or of the allocator that the program has set (gpu.memory).
  *
- * Memory that is neither of the pool nor an array's own must outlive the work that uses it too. On a
- * GPU who owns it follows the order of its stream; on the CPU device, whose launches return at once,
- * the owner is kept until the work that was queued before is over (pm_memory_retire). */
+ * Memory that is neither of the pool nor an array's own must outlive the work that uses it too. On
+ * a GPU who owns it follows the order of its stream; on the CPU device, whose launches return at
+ * once, the owner is kept until the work that was queued before is over (pm_memory_retire). */
 #include "pymod/pm.h"
 
 static bool

@@ -1,15 +1,15 @@
 /* share: arrays that other processes open, and arrays of other devices.
  *
  * A handle for another process is bytes, where its allocation begins, and the span of the array in
- * it (gpu/_ipc.py has the rest: shape, dtype, pickling). What is opened is a gpu.Memory, which closes
- * the allocation when no array is left; on the CPU device once queued work is over. Copies between
- * two GPUs are the driver's, ordered by events on both sides; the host waits for none. */
+ * it (gpu/_ipc.py has the rest: shape, dtype, pickling). What is opened is a gpu.Memory, which
+ * closes the allocation when no array is left; on the CPU device once queued work is over. Copies
+ * between two GPUs are the driver's, ordered by events on both sides; the host waits for none. */
 #include "pymod/pm.h"
 
 #include <string.h>
 
-/* (bytes, size of the allocation, where the span begins, its bytes, the array's element 0 in it). The
- * device is waited for, because the other process does not know its streams. */
+/* (bytes, size of the allocation, where the span begins, its bytes, the array's element 0 in it).
+ * The device is waited for, because the other process does not know its streams. */
 PyObject *
 pm_ipc_get(PyObject *module, PyObject *object)
 {

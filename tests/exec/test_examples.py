@@ -27,10 +27,11 @@ RUNS = {
     "reduction": (["300000"], ["700"], []),
     "saxpy": (["100000"], ["600"], []),
     "scan": (["100000"], ["600"], []),
+    "torch_memory": (["100000"], ["600"], []),
 }
 
 # Packages that an example needs, and what starts it.
-NEEDS = {"dask_pieces": "distributed", "mpi_heat": "mpi4py"}
+NEEDS = {"dask_pieces": "distributed", "mpi_heat": "mpi4py", "torch_memory": "torch"}
 RANKS = {"mpi_heat": 2}
 
 
