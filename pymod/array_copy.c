@@ -116,6 +116,8 @@ pm_upload(struct pm_state *state, struct rt_device *dev, const struct pm_view *t
 {
     if (to->size == 0)
         return true;
+    if (!pm_graph_allows_host(state, dev, stream))
+        return false;
     if (rt_device_info(dev)->kind == RT_CPU)
         return copy_on_host(state, dev, to, from);
     struct pm_view once = *from, spread;
@@ -151,6 +153,8 @@ pm_download(struct pm_state *state, struct rt_device *dev, const struct pm_view 
             const struct pm_view *from, rt_stream stream)
 {
     int64_t first, end;
+    if (!pm_graph_allows_host(state, dev, stream))
+        return false;
     if (to->size == 0)
         return pm_wait(state, dev, NULL);
     if (rt_device_info(dev)->kind == RT_CPU)
@@ -343,6 +347,9 @@ copy_from_any(struct pm_array *to, PyObject *value, rt_stream stream, bool stric
 {
     struct pm_array *array = (struct pm_array *)value;
     bool ours = Py_IS_TYPE(value, to->state->array_type);
+    if (!pm_graph_keep(to->state, to->dev, stream, (PyObject *)to) ||
+        !pm_graph_keep(to->state, to->dev, stream, value))
+        return false;
     if (ours && array->dev == to->dev)
         return copy_from(to, &array->view, false, stream, strict);
     if (ours && strict && pm_peer_copies(to, array))

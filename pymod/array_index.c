@@ -187,6 +187,7 @@ index_write(struct pm_array *self, PyObject *key, PyObject *value, PyObject *str
         return false;
     if (index_is_number(self->state, value))
         return pm_element_from_object(self->state, index.view.dtype, value, &element) &&
+               pm_graph_keep(self->state, self->dev, stream, (PyObject *)self) &&
                pm_fill(self->state, self->dev, &index.view, &element, stream);
     struct pm_array *target = pm_array_view(self, &index.view);
     bool ok = target && pm_array_store(target, value, stream);

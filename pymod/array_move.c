@@ -74,7 +74,9 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
         return move_by_new_memory(state, dev, to, from, stream);
     pm_view_merge(&a, &b);
     bool cpu = rt_device_info(dev)->kind == RT_CPU, same = a.dtype == b.dtype, ok = true;
-    if (!cpu && same && a.rank == 1 && a.layout == IR_LAYOUT_C && b.layout == IR_LAYOUT_C) {
+    bool captured = rt_stream_is_capturing(dev, stream);
+    if ((!cpu || captured) && same && a.rank == 1 && a.layout == IR_LAYOUT_C &&
+        b.layout == IR_LAYOUT_C) {
         struct sp_diag diag;
         sp_diag_init(&diag);
         Py_BEGIN_ALLOW_THREADS
@@ -85,7 +87,8 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
             pm_raise(state, &diag);
         return ok;
     }
-    if (cpu && (same || pm_on_python(state) || a.size <= MOVE_CONVERT_HERE) && move_is_idle(dev)) {
+    if (cpu && !captured && (same || pm_on_python(state) || a.size <= MOVE_CONVERT_HERE) &&
+        move_is_idle(dev)) {
         Py_BEGIN_ALLOW_THREADS
         pm_view_convert(&a, &b);
         Py_END_ALLOW_THREADS
@@ -108,13 +111,14 @@ pm_fill(struct pm_state *state, struct rt_device *dev, const struct pm_view *vie
     pm_view_finish(&from);
     pm_view_merge(&to, &from);
     bool cpu = rt_device_info(dev)->kind == RT_CPU, ok = true;
-    if (cpu && move_is_idle(dev)) {
+    bool captured = rt_stream_is_capturing(dev, stream);
+    if (cpu && !captured && move_is_idle(dev)) {
         Py_BEGIN_ALLOW_THREADS
         pm_view_copy(&to, &from);
         Py_END_ALLOW_THREADS
         return true;
     }
-    if (!cpu && to.rank == 1 && to.layout == IR_LAYOUT_C) {
+    if ((!cpu || captured) && to.rank == 1 && to.layout == IR_LAYOUT_C) {
         struct sp_diag diag;
         sp_diag_init(&diag);
         Py_BEGIN_ALLOW_THREADS

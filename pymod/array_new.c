@@ -31,6 +31,8 @@ pm_array_alloc_on(struct pm_state *state, struct rt_device *dev, const struct pm
     }
     self->home = self->noted = stream <= 1 ? 0 : stream;
     self->view.data = self->base ? ((struct pm_memory *)self->base)->device_address : self->owned;
+    if (!pm_graph_keep(state, dev, stream, (PyObject *)self))
+        Py_CLEAR(self);
     return self;
 }
 
@@ -100,7 +102,7 @@ pm_empty(PyObject *module, PyObject *args, PyObject *kwargs)
 static bool
 new_fill(struct pm_array *self, const uint64_t *element, rt_stream stream)
 {
-    if (rt_device_info(self->dev)->kind != RT_CPU)
+    if (rt_device_info(self->dev)->kind != RT_CPU || rt_stream_is_capturing(self->dev, stream))
         return pm_fill(self->state, self->dev, &self->view, element, stream);
     struct pm_view one = self->view;
     one.data = (uint64_t)(uintptr_t)element;
@@ -162,8 +164,9 @@ new_from_foreign(struct pm_state *state, PyObject *object, bool copy, rt_stream 
                 "to_device takes an array; write np.array(values, dtype=np.float32) for a list");
     } else if (found == 1) {
         self = pm_array_alloc(state, &foreign.view, foreign.view.layout == IR_LAYOUT_F, stream);
-        bool ok = self && (!copy || (pm_foreign_is_near(state, &foreign, self->dev, "the array") &&
-                                     pm_foreign_order(state, &foreign, self->dev, stream)));
+        bool ok = self && pm_graph_keep(state, self->dev, stream, object) &&
+                  (!copy || (pm_foreign_is_near(state, &foreign, self->dev, "the array") &&
+                             pm_foreign_order(state, &foreign, self->dev, stream)));
         if (ok && copy)
             ok = foreign.on_host
                      ? pm_upload(state, self->dev, &self->view, &foreign.view, stream)

@@ -165,6 +165,31 @@ pm_graph_find(struct pm_state *state, struct rt_device *dev, rt_stream stream)
     return graph;
 }
 
+/* Where memory goes when its array does is known for the captured stream, and now for this one. */
+static bool
+graph_use_all(struct pm_graph *self, PyObject *sequence, rt_stream handle, PyObject *stream)
+{
+    Py_ssize_t n = sequence ? PySequence_Size(sequence) : 0;
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < n; i++) {
+        PyObject *object = PySequence_GetItem(sequence, i);
+        if (object && Py_IS_TYPE(object, self->state->array_type))
+            ok = pm_array_use((struct pm_array *)object, self->dev, handle, stream);
+        Py_XDECREF(object);
+    }
+    return ok;
+}
+
+static bool
+graph_use(struct pm_graph *self, rt_stream handle, PyObject *stream)
+{
+    PyObject *kept = stream == Py_None || PyLong_Check(stream) ? NULL : stream;
+    bool ok = graph_use_all(self, self->kept, handle, kept);
+    for (uint32_t i = 0; ok && i < self->records.len; i++)
+        ok = graph_use_all(self, self->records.data[i].arguments, handle, kept);
+    return ok;
+}
+
 /* replay(stream=None) */
 static PyObject *
 graph_replay(PyObject *object, PyObject *args, PyObject *kwargs)
@@ -186,6 +211,8 @@ graph_replay(PyObject *object, PyObject *args, PyObject *kwargs)
     }
     uint64_t thread = pm_thread();
     bool ok;
+    if (handle != self->handle && !graph_use(self, handle, stream))
+        return NULL;
     state->n_queued++;
     if (self->has_python) {
         struct pm_graph *outer = pm_graph_find(state, self->dev, handle);
@@ -262,6 +289,24 @@ pm_graph_set(struct pm_launcher *launcher, struct pm_entry *entry, const struct 
     return rt_graph_update(update->graph->graph, update->record->index, entry->code, launch, params,
                            &diag) ||
            pm_raise(state, &diag);
+}
+
+bool
+pm_graph_keep(struct pm_state *state, struct rt_device *dev, rt_stream stream, PyObject *object)
+{
+    struct pm_graph *graph = state->graphs ? pm_graph_find(state, dev, stream) : NULL;
+    if (graph && !graph->kept)
+        graph->kept = PyList_New(0);
+    return !graph || (graph->kept && PyList_Append(graph->kept, object) == 0);
+}
+
+bool
+pm_graph_allows_host(struct pm_state *state, struct rt_device *dev, rt_stream stream)
+{
+    return !rt_stream_is_capturing(dev, stream) ||
+           graph_fail(state, "a copy with the host cannot be captured",
+                      "copy before the capture or behind the replay; copies on the device are "
+                      "captured");
 }
 
 bool
@@ -391,6 +436,7 @@ graph_dealloc(PyObject *object)
     }
     sp_vec_finish(&self->records);
     Py_DECREF(self->stream);
+    Py_XDECREF(self->kept);
     PyObject_Free(object);
     Py_DECREF(type);
 }

@@ -21,6 +21,7 @@ struct pm_graph {
     struct rt_graph *graph; /* NULL: not captured yet */
     struct pm_graph *next;  /* among those being captured */
     PyObject *stream;
+    PyObject *kept; /* a list of objects whose memory it uses beside its records; or NULL */
     rt_stream handle;
     enum rt_capture_mode mode;
     bool has_python; /* a replay runs kernels on the python device */

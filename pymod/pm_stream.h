@@ -81,6 +81,12 @@ bool pm_graph_note(struct pm_launcher *launcher, struct rt_device *dev, rt_strea
 bool pm_graph_updates(struct pm_state *state);
 bool pm_graph_set(struct pm_launcher *launcher, struct pm_entry *entry,
                   const struct rt_launch *launch, void *params);
+/* The graph that captures the stream, if one of ours does, keeps the object: before work on its
+ * memory is queued. */
+bool pm_graph_keep(struct pm_state *state, struct rt_device *dev, rt_stream stream,
+                   PyObject *object);
+/* False, with an exception, if the stream is captured: copies with the host cannot be. */
+bool pm_graph_allows_host(struct pm_state *state, struct rt_device *dev, rt_stream stream);
 /* Whether a launch becomes part of a graph, so that nothing may be copied for it. */
 bool pm_graph_takes(struct pm_state *state, struct rt_device *dev, rt_stream stream);
 /* On the python device: a launch that is captured, or sets a node. */

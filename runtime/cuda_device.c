@@ -27,6 +27,8 @@ device_copy_in(struct rt_device *base, uint64_t to, const void *from, uint64_t s
                rt_stream stream, struct sp_diag *diag)
 {
     bool ok = true;
+    if (!rt_capture_refuses(base, stream, RT_CAPTURE_HOST_COPY, diag))
+        return false;
     if (size_B)
         CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemcpyHtoDAsync, to, from, size_B,
                   (CUstream)stream);
@@ -38,6 +40,8 @@ device_copy_out(struct rt_device *base, void *to, uint64_t from, uint64_t size_B
                 struct sp_diag *diag)
 {
     bool ok = true;
+    if (!rt_capture_refuses(base, stream, RT_CAPTURE_HOST_COPY, diag))
+        return false;
     if (size_B)
         CUDA_CALL((struct cuda_device *)base, diag, ok, cuMemcpyDtoHAsync, to, from, size_B,
                   (CUstream)stream);

@@ -197,6 +197,43 @@ def test_graphs_in_graphs(any_device):
     assert y.copy_to_host().tolist() == [114.0] * 4
 
 
+def test_arrays_in_a_capture(any_device):
+    """Fills, copies, conversions and new arrays are part of the graph, which keeps their memory."""
+    x, y = gpu.to_device(np.arange(12.0).reshape(3, 4)), gpu.zeros((3, 4))
+    z = gpu.zeros((4, 3), np.float32)
+    with gpu.graph() as g:
+        y.fill(5)
+        y[1] = x[1]
+        z[...] = y.T
+        t = gpu.full(12, 2.0)
+        axpy[1, 12](1.0, t, t)
+        y[2, :2] = 9
+    expected = np.full((3, 4), 5.0)
+    expected[1] = [4, 5, 6, 7]
+    assert y.copy_to_host().tolist() == np.zeros((3, 4)).tolist()
+    gone = t.reshape(12)
+    del t
+    for n in range(3):
+        x[1, 0] = expected[1, 0] = 4.0 + n
+        for _ in range(5):
+            gpu.full(12, -1.0)
+        g.replay()
+        gpu.synchronize()
+        assert z.copy_to_host().tolist() == expected.T.tolist()
+        assert gone.copy_to_host().tolist() == [4.0] * 12
+        assert y.copy_to_host()[2].tolist() == [9, 9, 5, 5]
+
+
+def test_copies_with_the_host_in_a_capture(any_device):
+    s, x = gpu.stream(), gpu.zeros(4)
+    with gpu.graph(s):
+        for use in (lambda: x.copy_to_host(stream=s), lambda: x.copy_to_device(np.ones(4), s),
+                    lambda: gpu.to_device(np.ones(4), stream=s)):  # fmt: skip
+            with pytest.raises(gpu.DeviceError, match="copy with the host") as caught:
+                use()
+            assert "before the capture" in str(caught.value)
+
+
 def test_fork_and_join(any_device):
     a, b = gpu.stream(non_blocking=True), gpu.stream(non_blocking=True)
     x, y, z = gpu.ones(4), gpu.zeros(4), gpu.zeros(4)
