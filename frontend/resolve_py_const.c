@@ -325,6 +325,20 @@ const_enum_value(struct fe_interp *interp, PyObject *object)
     return value;
 }
 
+/* The elements of a frozenset. Texts are sorted: their order in a set is another one in every
+ * process, and what is compiled would be too. */
+static PyObject *
+const_set_elements(PyObject *set)
+{
+    PyObject *list = PySequence_List(set);
+    bool all_texts = list != NULL;
+    for (Py_ssize_t i = 0; all_texts && i < PyList_Size(list); i++)
+        all_texts = PyUnicode_CheckExact(PyList_GetItem(list, i));
+    PyObject *tuple = list && (!all_texts || PyList_Sort(list) == 0) ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
 /* Tuples, slices, frozensets: elements one by one. */
 static bool
 const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *out)
@@ -342,7 +356,7 @@ const_elements(struct fe_reader *reader, PyObject *object, int depth, ir_const *
         return true;
     }
     PyObject *tuple = PyTuple_Check(object)            ? Py_NewRef(object)
-                      : PyFrozenSet_CheckExact(object) ? PySequence_Tuple(object)
+                      : PyFrozenSet_CheckExact(object) ? const_set_elements(object)
                                                        : NULL;
     if (!tuple || depth > PY_CONST_MAX_DEPTH || PyTuple_Size(tuple) > PY_CONST_MAX_ELEMS) {
         PyErr_Clear();

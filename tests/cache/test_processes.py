@@ -53,6 +53,26 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert run(more, tmp_path / "c") == "disk disk disk\n"
 
 
+SET = """
+import gpu
+MODE = "slow"
+@gpu.jit
+def entry(x):
+    x[0] = 1 if MODE in {"fast", "slow", "careful", "other"} else 2
+x = gpu.zeros(1)
+entry[1, 1](x)
+assert x.copy_to_host()[0] == 1
+print(entry._events()[0][0])
+"""
+
+
+def test_the_order_of_a_set_does_not_matter(tmp_path):
+    """That of texts is another one in each process."""
+    assert run(SET, tmp_path / "c", PYTHONHASHSEED="1") == "compiled\n"
+    for seed in range(2, 6):
+        assert run(SET, tmp_path / "c", PYTHONHASHSEED=str(seed)) == "disk\n"
+
+
 def test_nothing_of_the_compiler_runs(tmp_path):
     """The stages of a compilation would be dumped; with GPUJIT_DUMP nothing is taken from disk."""
     run(PROGRAM, tmp_path / "c")
