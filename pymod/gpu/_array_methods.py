@@ -461,6 +461,8 @@ def reduce(self: Array, protocol: int) -> tuple:
 
 def restore(values: Any, name: str, shape: tuple[int, ...] | None) -> Array:
     """The array of a pickle, on the current device."""
+    if not isinstance(values, bytes) and not values.flags.aligned:
+        values = values.copy()  # from a buffer beside the pickle, which may begin anywhere
     array = _gpujit.to_device(values)
     if shape is not None:
         array = array.view(name).reshape(shape) if array.size else _gpujit.empty(shape, name)

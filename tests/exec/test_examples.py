@@ -2,14 +2,13 @@
 
 import importlib.util
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import gpu
 import pytest
+from ranks import mpirun
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Arguments, and smaller ones for the python device; the pictures that are left behind.
@@ -30,22 +29,17 @@ RUNS = {
     "torch_memory": (["100000"], ["600"], []),
 }
 
-# Packages that an example needs, and what starts it.
+# Packages that an example needs, which may warn and log themselves, and what starts it.
 NEEDS = {"dask_pieces": "distributed", "mpi_heat": "mpi4py", "torch_memory": "torch"}
 RANKS = {"mpi_heat": 2}
 
 
 def starter(name):
-    """The command that starts Python: mpirun comes with a wheel of PyPI, or from the system."""
+    """The command that starts Python."""
     needs = NEEDS.get(name)
     if needs and not importlib.util.find_spec(needs):
         pytest.skip(f"{needs} is not installed")
-    if name not in RANKS:
-        return [sys.executable]
-    mpirun = shutil.which("mpirun", path=f"{sysconfig.get_path('scripts')}:{os.environ['PATH']}")
-    if not mpirun:
-        pytest.skip("there is no mpirun")
-    return [mpirun, "-n", str(RANKS[name]), sys.executable]
+    return mpirun(RANKS[name]) if name in RANKS else [sys.executable]
 
 
 def test_all_are_here():
@@ -54,6 +48,7 @@ def test_all_are_here():
 
 # Small sizes are no work for a GPU, which the package says.
 WARNINGS = ["-W", "error", "-W", "ignore::gpu.PerformanceWarning"]
+OTHERS = ["-W", "error::gpu.Warning", *WARNINGS[2:]]
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -61,8 +56,10 @@ def test_example(name, tmp_path):
     path = EXAMPLES / f"{name}.py"
     args, small, pictures = RUNS[name]
     args = small if gpu.device().kind == "python" else args
-    done = subprocess.run([*starter(name), *WARNINGS, str(path), *args], cwd=tmp_path,
-                          capture_output=True, text=True, timeout=300, env=dict(os.environ))  # fmt: skip
+    warnings = OTHERS if name in NEEDS else WARNINGS
+    env = {**os.environ, "DASK_LOGGING__DISTRIBUTED": "critical"}
+    done = subprocess.run([*starter(name), *warnings, str(path), *args], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=300, env=env)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("correct\n") and not done.stderr
     assert len(path.read_text().splitlines()) < 80

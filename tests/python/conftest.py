@@ -6,9 +6,13 @@ GPUJIT_CUDA_LIBRARY) will do where there is no GPU; a test with `fake` is about 
 """
 
 import os
+import sys
+from pathlib import Path
 
 import gpu
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 FAKE = "fake_cuda" in os.environ.get("GPUJIT_CUDA_LIBRARY", "")
 NO_GPU = "the stand-in for the driver runs no kernels" if FAKE else "no NVIDIA GPU here"

@@ -431,6 +431,19 @@ def test_types():
     assert scale.__module__ == __name__ and helper.__doc__ is None
 
 
+@pytest.mark.parametrize("offset", range(9))
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64"])
+def test_arrays_from_buffers_that_begin_anywhere(memory, dtype, offset):
+    """As they come from a network: frames of protocol 5 are parts of larger ones."""
+    values = np.arange(12, dtype=dtype).reshape(3, 4)
+    frames = []
+    data = pickle.dumps(gpu.to_device(values), 5, buffer_callback=frames.append)
+    moved = [memoryview(bytearray(offset) + bytearray(frame.raw()))[offset:] for frame in frames]
+    assert moved and pickle.loads(data, buffers=moved).copy_to_host().tolist() == values.tolist()
+    moved = [frame.toreadonly() for frame in moved]
+    assert pickle.loads(data, buffers=moved).copy_to_host().tolist() == values.tolist()
+
+
 # ---- Errors -----------------------------------------------------------------------------------
 
 
