@@ -120,20 +120,15 @@ array_dealloc(PyObject *object)
 bool
 pm_array_hand_on(struct pm_array *array, rt_stream stream)
 {
-    struct pm_state *state = array->state;
-    struct pm_array *owner = array;
     rt_stream own = 0;
     struct sp_diag diag;
     sp_diag_init(&diag);
-    if (array->base && Py_IS_TYPE(array->base, state->array_type))
-        owner = (struct pm_array *)array->base;
     if (!pm_array_stream(array, Py_None, &own))
         return false;
     bool same = own == stream || (own <= RT_STREAM_LEGACY && stream <= RT_STREAM_LEGACY);
-    return ((same || rt_stream_order(array->dev, own, stream, &diag)) &&
-            (!owner->owned ||
-             rt_memory_use(array->dev, RT_POOL_DEVICE, owner->owned, stream, &diag))) ||
-           pm_raise(state, &diag);
+    if (!same && !rt_stream_order(array->dev, own, stream, &diag))
+        return pm_raise(array->state, &diag);
+    return pm_array_use(array, array->dev, stream, NULL);
 }
 
 static PyObject *

@@ -351,7 +351,8 @@ copy_from_any(struct pm_array *to, PyObject *value, rt_stream stream, bool stric
         !pm_graph_keep(to->state, to->dev, stream, value))
         return false;
     if (ours && array->dev == to->dev)
-        return copy_from(to, &array->view, false, stream, strict);
+        return pm_array_use(array, array->dev, stream, NULL) &&
+               copy_from(to, &array->view, false, stream, strict);
     if (ours && strict && pm_peer_copies(to, array))
         return pm_peer_copy(to, array, stream);
     PyObject *host = ours     ? PyObject_CallMethod(value, "copy_to_host", NULL)
@@ -385,7 +386,7 @@ pm_array_copy_to_device(PyObject *object, PyObject *args, PyObject *kwargs)
         return pm_fail(self->state, BAD_ARRAY, "copy_to_device takes an array");
     if (self->view.read_only)
         return pm_fail(self->state, BAD_ARRAY, "copy_to_device: this array is read-only");
-    if (!copy_from_any(self, from, stream, true))
+    if (!pm_array_use(self, self->dev, stream, NULL) || !copy_from_any(self, from, stream, true))
         return NULL;
     Py_RETURN_NONE;
 }

@@ -183,7 +183,8 @@ index_write(struct pm_array *self, PyObject *key, PyObject *value, PyObject *str
     if (self->view.read_only)
         return pm_fail(self->state, BAD_VALUE,
                        "assignment destination is read-only; write a.copy()");
-    if (!index_get(self, key, &index) || !pm_array_stream(self, stream_object, &stream))
+    if (!index_get(self, key, &index) || !pm_array_stream(self, stream_object, &stream) ||
+        !pm_array_use(self, self->dev, stream, NULL))
         return false;
     if (index_is_number(self->state, value))
         return pm_element_from_object(self->state, index.view.dtype, value, &element) &&
