@@ -342,6 +342,28 @@ copy_from_foreign(struct pm_array *to, PyObject *value, rt_stream stream, bool s
     return ok;
 }
 
+/* From another GPU without the host: what is not contiguous there is packed there, what does not lie
+ * the same way here is put in its place here. */
+static bool
+copy_from_peer(struct pm_array *to, struct pm_array *from, rt_stream stream, bool strict)
+{
+    if (pm_peer_copies(to, from))
+        return pm_peer_copy(to, from, stream);
+    struct pm_state *state = to->state;
+    bool fortran = from->view.layout == IR_LAYOUT_F;
+    PyObject *packed = from->view.layout == IR_LAYOUT_ANY
+                           ? PyObject_CallMethod((PyObject *)from, "copy", NULL)
+                           : Py_NewRef((PyObject *)from);
+    struct pm_array *here =
+        packed ? pm_array_alloc_on(state, to->dev, &from->view, fortran, stream) : NULL;
+    bool ok = here &&
+              (from->view.size == 0 || pm_peer_copy(here, (struct pm_array *)packed, stream)) &&
+              copy_from(to, &here->view, false, stream, strict);
+    Py_XDECREF(packed);
+    Py_XDECREF((PyObject *)here);
+    return ok;
+}
+
 static bool
 copy_from_any(struct pm_array *to, PyObject *value, rt_stream stream, bool strict)
 {
@@ -353,8 +375,9 @@ copy_from_any(struct pm_array *to, PyObject *value, rt_stream stream, bool stric
     if (ours && array->dev == to->dev)
         return pm_array_use(array, array->dev, stream, NULL) &&
                copy_from(to, &array->view, false, stream, strict);
-    if (ours && strict && pm_peer_copies(to, array))
-        return pm_peer_copy(to, array, stream);
+    if (ours && rt_device_info(to->dev)->kind == RT_CUDA &&
+        rt_device_info(array->dev)->kind == RT_CUDA)
+        return copy_from_peer(to, array, stream, strict);
     PyObject *host = ours     ? PyObject_CallMethod(value, "copy_to_host", NULL)
                      : strict ? NULL
                               : copy_of_sequence(value);

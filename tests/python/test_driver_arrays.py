@@ -156,8 +156,15 @@ def test_arrays_do_not_travel_to_another_gpu_by_accident(kernels):
     here = gpu.zeros(4)
     gpu.select_device("cuda:1")
     there = gpu.full(4, 2.0)
-    there[:2] = here[:2]
+    no_wait(lambda: there.__setitem__(np.s_[:2], here[:2]))
     assert there.copy_to_host().tolist() == [0, 0, 2, 2]
+    rows = gpu.full((2, 4), 7.0)
+    no_wait(lambda: rows.__setitem__(..., here))
+    assert [k[:2] for k in kernels] == [("copy", (2, 4))]
+    with pytest.raises(ValueError, match="could not broadcast"):
+        there[:2] = here
+    with pytest.raises(gpu.ArgumentTypeError, match="the other one"):
+        there[:2].copy_to_device(here)
     gpu.select_device("cuda:0")
     assert there.copy().device == "cuda:1" and there.astype("int8").device == "cuda:1"
     with pytest.raises(ValueError, match="Unable to avoid copy"):
