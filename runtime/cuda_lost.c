@@ -261,7 +261,7 @@ lost_set_message(struct cuda_recents *recents, const char *what, const uint64_t 
         sp_str_printf(&text, "one of the last %s%u launches has broken the GPU",
                       more ? "more than " : "", n);
     } else {
-        sp_str_add(&text, "the GPU is broken, by a kernel that gpu has not launched");
+        sp_str_add(&text, "the GPU is broken, by a kernel of a graph or of another library");
     }
     sp_diag_set(&recents->story, SP_E_DEVICE_LOST, where, text.data, what);
     for (uint32_t i = 0; i < n && i < LOST_MAX_NOTES; i++) {

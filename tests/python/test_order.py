@@ -109,6 +109,25 @@ def test_dlpack_is_asked_for_the_launch_stream(notes, stream, asked):
     assert notes()[-1] == f"l {stream or 0:#x}"
 
 
+@pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize("used", [False, True])
+def test_memory_stays_until_the_streams_of_launches_are_done(fake, used, bound):
+    library = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
+    x, stream = gpu.zeros(1000), gpu.stream()
+    gpu.synchronize()
+    library.fake_set_busy(1)
+    try:
+        if used and bound:
+            COPY[1, 4, stream].bind(x[::2], x)()
+        elif used:
+            COPY[1, 4, stream](x[::2], x)
+        address = x.address
+        del x
+        assert (gpu.empty(1000).address == address) is not used
+    finally:
+        library.fake_set_busy(0)
+
+
 class MemoryPointer:
     def __init__(self, memory):
         self.memory, self.ptr, self.device_id = memory, memory.address, 0

@@ -24,6 +24,14 @@ fake_note(char what, CUstream a, CUstream b)
 }
 
 const char *fake_take_notes(void);
+void fake_set_busy(int busy);
+
+/* For Python: see struct fake_cuda. */
+void
+fake_set_busy(int busy)
+{
+    fake_cuda()->busy = busy;
+}
 
 const char *
 fake_take_notes(void)
