@@ -10,7 +10,8 @@ import warnings
 
 import gpu
 import pytest
-from cachekit import expect, files, launch, origin, program, run
+from cachekit import FAKE, expect, files, launch, origin, program, run
+from gpu import _gpujit
 
 KERNELS = [
     "@gpu.jit\ndef entry(x):\n    x[gpu.grid(1)] = 1\n",
@@ -193,3 +194,52 @@ def test_a_kernel_that_does_not_compile(device):
     scope["N"] = 5
     scope["entry"][1, 1](gpu.zeros(1))
     assert origin(scope["entry"]) == "compiled"
+
+
+@pytest.fixture
+def driver():
+    """Orders to the stand-in: fields of struct fake_cuda (tests/runtime/fake_cuda.h)."""
+    import ctypes
+
+    if not FAKE:
+        pytest.skip("the driver is no stand-in")
+    gpu.select_device("cuda")
+    library = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
+    library.fake_cuda.restype = ctypes.POINTER(ctypes.c_int * 7)
+    orders = library.fake_cuda().contents
+    yield orders
+    orders[LINK_RESULT] = orders[CUBIN_RESULT] = 0
+    gpu.select_device("cpu")
+
+
+LINK_RESULT, CUBIN_RESULT = 5, 6  # behind init, load, launch, wait and alloc
+
+
+def kinds(folder):
+    return sorted(entry[3] for entry in _gpujit._cache_entries())
+
+
+def test_a_cubin_that_the_driver_refuses(driver, folder):
+    """The PTX is loaded instead; one from disk is compiled anew."""
+    driver[CUBIN_RESULT] = 209  # CUDA_ERROR_NO_BINARY_FOR_GPU
+    assert launch(program(KERNELS[0])["entry"])[0] == "compiled"
+    assert kinds(folder) == ["cubin", "ptx"]
+    assert launch(program(KERNELS[0])["entry"])[0] == "compiled"
+    driver[CUBIN_RESULT] = 0
+    assert launch(program(KERNELS[0])["entry"])[0] == "disk"
+
+
+def test_a_linker_that_fails(driver, folder):
+    driver[LINK_RESULT] = 999
+    for where in ("compiled", "disk"):
+        assert launch(program(KERNELS[0])["entry"])[0] == where
+        assert kinds(folder) == ["ptx"]
+    driver[LINK_RESULT] = 0
+    assert launch(program(KERNELS[0])["entry"])[0] == "disk"
+    assert kinds(folder) == ["cubin", "ptx"]  # made of the PTX that was there
+
+
+def test_other_options_of_the_driver_make_another_cubin(driver, folder):
+    for option, expected in (("", 1), ("opt_level=3", 1), ("max_registers=32", 2)):
+        launch(program(KERNELS[0].replace("@gpu.jit", f"@gpu.jit({option})"))["entry"])
+        assert kinds(folder).count("cubin") == expected
