@@ -3,8 +3,8 @@
  * Each thread has a place of its own, in thread-specific storage. One that has chosen nothing
  * starts at the context that is current in it, whoever made that, else where the program starts:
  * what GPUJIT_DEVICE names, else the kind of device that the main thread has chosen, else the first
- * GPU, else the CPU device. On GPUs the driver's current context is what counts at every call, as for
- * torch, CuPy and the CUDA runtime: selecting a device makes its context current, and one that
+ * GPU, else the CPU device. On GPUs the driver's current context is what counts at every call, as
+ * for torch, CuPy and the CUDA runtime: selecting a device makes its context current, and one that
  * another library makes current is selected thereby. That costs a comparison per call.
  *
  * The state keeps every place there was, so that threads can point at them without owning any. */

@@ -128,6 +128,22 @@ context_attribute(struct rt_device *base, int number, int *value_out, struct sp_
            rt_cuda_fail(dev->driver, "cuDeviceGetAttribute", result, diag);
 }
 
+/* Memory that the host looks at by plain pointers would be gone under its feet. */
+static bool
+context_is_free(struct rt_device *base, struct sp_diag *diag)
+{
+    struct rt_pool_stats pinned, managed;
+    rt_memory_stats(base, RT_POOL_HOST, &pinned);
+    rt_memory_stats(base, RT_POOL_MANAGED, &managed);
+    char name[24];
+    snprintf(name, sizeof name, "cuda:%d", base->info.ordinal);
+    if (pinned.n_live + managed.n_live == 0)
+        return true;
+    sp_diag_set(diag, SP_E_DEVICE_IN_USE, NULL, name,
+                (unsigned long long)(pinned.n_live + managed.n_live));
+    return sp_diag_hint(diag, "they are NumPy arrays over the device's memory: delete them first");
+}
+
 /* Other threads may be in calls of the device: they get the driver's errors. */
 static bool
 context_reset(struct rt_device *base, struct sp_diag *diag)
@@ -138,6 +154,8 @@ context_reset(struct rt_device *base, struct sp_diag *diag)
                            "a context that another library made can only be reset by it");
     if (!rt_device_is_inherited(base) && atomic_load(&dev->context) == CUDA_NO_CONTEXT)
         return true; /* there is nothing */
+    if (!rt_device_is_inherited(base) && !context_is_free(base, diag))
+        return false;
     enum cuda_entered entered = cuda_enter(dev, diag);
     if (entered == CUDA_ENTER_FAILED)
         return false;

@@ -273,6 +273,16 @@ def test_reset_of_one_device_leaves_the_other(same_gpus):
         there.copy_to_host()
 
 
+def test_memory_that_numpy_looks_at_keeps_a_gpu_from_being_reset(fake):
+    x = gpu.pinned_array(10)
+    with pytest.raises(gpu.DeviceError, match="cannot be reset: 1 arrays in pinned") as caught:
+        gpu.reset()
+    assert caught.value.code == "DEVICE_IN_USE"
+    x[:] = 1
+    del x
+    gpu.reset()
+
+
 def test_a_host_view_outlives_the_reset():
     x = gpu.to_device(np.arange(5.0))
     host = np.asarray(memoryview(x))
