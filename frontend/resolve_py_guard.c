@@ -112,20 +112,21 @@ guard_is_same(struct fe_interp *interp, const struct py_guard *guard)
     return (now ? now : Py_None) == guard->value;
 }
 
+/* Looking may let other threads run, whose compilations add guards: none is pointed to meanwhile. */
 bool
 fe_py_guards_check(struct fe_py *py)
 {
     for (uint32_t i = 0; i < py->guards.len; i++) {
-        struct py_guard *guard = &py->guards.data[i];
-        if (guard_is_same(py->interp, guard))
+        const struct py_guard guard = py->guards.data[i];
+        if (guard_is_same(py->interp, &guard))
             continue;
-        PyObject *value = guard_look(py->interp, guard);
-        if (value != guard->value) {
-            if (!guard_is_equal(value, guard->value, 0)) {
+        PyObject *value = guard_look(py->interp, &guard);
+        PyObject *old = py->guards.data[i].value;
+        if (value != old) {
+            if (!guard_is_equal(value, old, 0)) {
                 Py_XDECREF(value);
                 return false;
             }
-            PyObject *old = py->guards.data[i].value;
             py->guards.data[i].value = Py_NewRef(value);
             Py_DECREF(old);
         }

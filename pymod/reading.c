@@ -159,11 +159,23 @@ reading_promote(struct pm_kernel *kernel, int place, struct pm_reading *reading)
     return reading;
 }
 
+/* Whether the guards hold of the reading that stands there. Looking may run other threads, and in
+ * them or in finalizers launches of this kernel, which move readings and let go of some. */
+static bool
+reading_holds(struct pm_kernel *kernel, int place)
+{
+    struct pm_reading *reading = kernel->readings[place];
+    reading->refs++;
+    bool holds = fe_py_guards_check(reading->py) && kernel->readings[place] == reading;
+    pm_reading_unref(reading);
+    return holds;
+}
+
 struct pm_reading *
 pm_kernel_reading(struct pm_kernel *kernel)
 {
     for (int i = 0; i < PM_N_READINGS && kernel->readings[i]; i++)
-        if (fe_py_guards_check(kernel->readings[i]->py))
+        if (reading_holds(kernel, i))
             return i == 0 ? kernel->readings[0] : reading_promote(kernel, i, kernel->readings[i]);
     struct pm_reading *reading = reading_create(kernel);
     return reading ? reading_promote(kernel, PM_N_READINGS - 1, reading) : NULL;
