@@ -72,6 +72,8 @@ pm_graph_create(PyObject *module, PyObject *args, PyObject *kwargs)
     else
         Py_INCREF(stream);
     struct pm_graph *self = NULL;
+    if (stream && Py_IS_TYPE(stream, state->stream_type))
+        dev = ((struct pm_stream *)stream)->dev;
     if (stream && pm_stream_parse(state, stream, &handle))
         self = PyObject_New(struct pm_graph, state->graph_type);
     if (!self) {

@@ -450,6 +450,18 @@ def test_many_replays(device):
     assert x.copy_to_host().tolist() == [5000] * 8
 
 
+def test_after_a_reset(memory):
+    s, x, event = gpu.stream(), gpu.zeros(4), gpu.event()
+    with gpu.graph(s) as g:
+        x.fill(1)
+    g.replay()
+    gpu.reset()
+    for use in (g.replay, lambda: event.record(s), s.synchronize, lambda: gpu.graph(s).__enter__()):
+        with pytest.raises(gpu.DeviceError) as caught:
+            use()
+        assert caught.value.code == "DEVICE_RESET"
+
+
 def test_graphs_of_the_driver(fake):
     """A launch in a capture and its replays, against the stand-in."""
     f, x = gpu.jit(entry), gpu.zeros(4)
