@@ -444,7 +444,9 @@ graph_dealloc(PyObject *object)
 }
 
 #define GRAPH_KEYWORDS(name, function, doc)                                                        \
-    {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
+    {                                                                                              \
+        name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc             \
+    }
 static PyGetSetDef graph_getset[] = {
     {"nodes", graph_get_nodes, NULL, "The launches of gpu kernels, in order of capture.", NULL},
     {"stream", graph_get_stream, NULL, "The stream that is captured.", NULL},
@@ -481,6 +483,7 @@ static PyGetSetDef node_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef node_methods[] = {
+    {"__reduce__", pm_pickle_refuse, METH_NOARGS, NULL},
     GRAPH_KEYWORDS("update", node_update,
                    "update(*arguments): later replays launch the kernel with these. They have\n"
                    "the types of those that were captured."),

@@ -333,6 +333,7 @@ static PyGetSetDef memory_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 static PyMethodDef memory_methods[] = {
+    {"__reduce__", pm_pickle_refuse, METH_NOARGS, NULL},
     {"unlock", memory_unlock, METH_NOARGS,
      "Ends what gpu.pinned or gpu.mapped began; waits for the kernels that use the memory."},
     {NULL, NULL, 0, NULL},

@@ -52,20 +52,29 @@ transfer_repr(PyObject *object)
     return text;
 }
 
+/* Pickled with its array. */
+static PyObject *
+transfer_reduce(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    return Py_BuildValue("(O(O))", (PyObject *)Py_TYPE(object), ((struct transfer *)object)->array);
+}
+
 static PyMemberDef transfer_members[] = {
     {"array", T_OBJECT, offsetof(struct transfer, array), READONLY, "What travels."},
     {NULL, 0, 0, 0, NULL},
 };
+static PyMethodDef transfer_methods[] = {
+    {"__reduce__", transfer_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 #define TRANSFER_SPEC(lower, title, doc)                                                           \
     static PyType_Slot transfer_slots_##lower[] = {                                                \
-        {Py_tp_doc, (void *)(doc)},                                                                \
-        {Py_tp_new, transfer_new},                                                                 \
-        {Py_tp_repr, transfer_repr},                                                               \
-        {Py_tp_members, transfer_members},                                                         \
-        {Py_tp_dealloc, transfer_dealloc},                                                         \
-        {Py_tp_traverse, transfer_traverse},                                                       \
-        {0, NULL},                                                                                 \
+        {Py_tp_doc, (void *)(doc)},          {Py_tp_new, transfer_new},                            \
+        {Py_tp_repr, transfer_repr},         {Py_tp_members, transfer_members},                    \
+        {Py_tp_methods, transfer_methods},   {Py_tp_dealloc, transfer_dealloc},                    \
+        {Py_tp_traverse, transfer_traverse}, {0, NULL},                                            \
     };                                                                                             \
     static PyType_Spec transfer_spec_##lower = {                                                   \
         .name = "gpu." title,                                                                      \

@@ -34,7 +34,9 @@ INSTEAD = {
     "BoundLaunch": "bind the kernel where it runs",
     "Event": "make one there with gpu.event()",
     "Graph": "capture one there",
+    "GraphNode": "capture a graph there",
     "Launcher": "send the kernel, and write kernel[grid, block, stream] there",
+    "Memory": "send the array",
     "Stream": "make one there with gpu.stream()",
 }
 
