@@ -120,7 +120,7 @@ pm_place_slow(struct pm_state *state)
             return NULL;
     }
     const struct rt_info *info = rt_device_info(place->dev);
-    if (info->kind == RT_CUDA && !rt_is_forked(state->rt)) {
+    if (info->kind == RT_CUDA && !rt_device_is_inherited(place->dev)) {
         if (!place_current(state, &current))
             return NULL;
         if (current)

@@ -35,6 +35,16 @@ rt_alive_init(struct rt_runtime *rt)
     atomic_store(rt->alive, 1);
 }
 
+/* A child that starts the driver itself has nothing of its parent there: it is as good as a process
+ * of its own, and only its own children are forked. */
+void
+rt_alive_again(struct rt_runtime *rt)
+{
+    rt->pid = getpid();
+    if (rt->alive)
+        atomic_store(rt->alive, 1);
+}
+
 void
 rt_alive_finish(struct rt_runtime *rt)
 {

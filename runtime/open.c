@@ -55,8 +55,10 @@ rt_runtime_destroy(struct rt_runtime *rt)
 static const struct rt_driver *
 open_driver(struct rt_runtime *rt)
 {
-    if (!rt->driver)
+    if (!rt->driver) {
         rt->driver = rt_cuda_driver_create(rt->cuda_library);
+        rt_alive_again(rt);
+    }
     return rt_cuda_driver_info(rt->driver);
 }
 

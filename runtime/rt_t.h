@@ -56,6 +56,7 @@ rt_mend_end(_Atomic(pid_t) *owner)
 
 /* context.c */
 void rt_alive_init(struct rt_runtime *rt);
+void rt_alive_again(struct rt_runtime *rt);
 void rt_alive_finish(struct rt_runtime *rt);
 void rt_lock(struct rt_runtime *rt);
 void rt_unlock(struct rt_runtime *rt);

@@ -406,8 +406,8 @@ test_fork_before_the_driver(void **state)
             uint64_t address;
             sp_diag_init(&diag);
             bool ok = rt_open(rt, RT_CUDA, 0, &dev, &diag) &&
-                      rt_device_alloc(dev, 8, 0, &address, &diag) &&
-                      rt_device_free(dev, address, &diag);
+                      rt_device_alloc(dev, 8, 0, &address, &diag) && !rt_is_forked(rt) &&
+                      rt_device_is_here(dev) && rt_device_free(dev, address, &diag);
             rt_runtime_destroy(rt);
             _exit(ok ? 0 : 3);
         }
