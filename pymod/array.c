@@ -44,12 +44,13 @@ pm_array_view(struct pm_array *array, const struct pm_view *view)
 }
 
 /* Another library's stream must not be destroyed before the memory is freed, which asks it. */
-static bool
-array_keep_stream(struct pm_array *array, PyObject *stream)
+bool
+pm_array_keep_stream(struct pm_array *array, PyObject *stream)
 {
     struct pm_state *state = array->state;
     bool owned = array->base && Py_IS_TYPE(array->base, state->memory_type);
-    if (!stream || PyLong_Check(stream) || (Py_IS_TYPE(stream, state->stream_type) && !owned))
+    if (!stream || stream == Py_None || PyLong_Check(stream) ||
+        (Py_IS_TYPE(stream, state->stream_type) && !owned))
         return true;
     if (array->base && Py_IS_TYPE(array->base, state->array_type))
         array = (struct pm_array *)array->base;
@@ -75,7 +76,7 @@ pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream handl
         return pm_raise(array->state, &diag);
     }
     array->noted = handle;
-    return array_keep_stream(array, stream);
+    return pm_array_keep_stream(array, stream);
 }
 
 bool

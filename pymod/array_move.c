@@ -72,6 +72,9 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
         return true;
     if (pm_view_spans_overlap(to, from))
         return move_by_new_memory(state, dev, to, from, stream);
+    if (!pm_memory_note(state, dev, to->data, stream) ||
+        !pm_memory_note(state, dev, from->data, stream))
+        return false;
     pm_view_merge(&a, &b);
     bool cpu = rt_device_info(dev)->kind == RT_CPU, same = a.dtype == b.dtype, ok = true;
     bool captured = rt_stream_is_capturing(dev, stream);
@@ -106,6 +109,8 @@ pm_fill(struct pm_state *state, struct rt_device *dev, const struct pm_view *vie
     struct pm_view to = *view, from = *view;
     if (view->size == 0)
         return true;
+    if (!pm_memory_note(state, dev, view->data, stream))
+        return false;
     from.data = (uint64_t)(uintptr_t)element;
     memset(from.strides, 0, sizeof from.strides);
     pm_view_finish(&from);

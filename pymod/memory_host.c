@@ -65,9 +65,9 @@ static void
 memory_unlist(struct pm_memory *self)
 {
     struct pm_state *state = self->state;
-    uint32_t at = 0;
+    uint32_t at = memory_above(state, self->address) - 1;
     while (state->memories.data[at] != self)
-        at++;
+        at--;
     state->memories.len--;
     memmove(&state->memories.data[at], &state->memories.data[at + 1],
             (state->memories.len - at) * sizeof self);
@@ -79,7 +79,8 @@ pm_memory_find(struct pm_state *state, uint64_t address, uint64_t size_B)
 {
     uint32_t at = memory_above(state, address);
     struct pm_memory *memory = at ? state->memories.data[at - 1] : NULL;
-    if (!memory || address - memory->address >= memory->size_B ||
+    if (!memory || memory->kind == PM_MEMORY_EXTERNAL ||
+        address - memory->address >= memory->size_B ||
         size_B > memory->size_B - (address - memory->address))
         return NULL;
     return memory;
@@ -105,6 +106,20 @@ pm_memory_use(struct pm_memory *self, struct rt_device *dev, rt_stream stream)
         ok = rt_memory_use(dev, memory_pool(self->kind), self->address, stream, &diag);
     }
     return ok || pm_raise(self->state, &diag);
+}
+
+bool
+pm_memory_note(struct pm_state *state, struct rt_device *dev, uint64_t address, rt_stream stream)
+{
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    uint32_t at = state->memories.len ? memory_above(state, address) : 0;
+    struct pm_memory *memory = at ? state->memories.data[at - 1] : NULL;
+    if (stream <= 1)
+        stream = 0;
+    if (memory && memory->kind == PM_MEMORY_EXTERNAL && address - memory->address < memory->size_B)
+        return pm_memory_use(memory, dev, stream);
+    return rt_memory_use(dev, RT_POOL_DEVICE, address, stream, &diag) || pm_raise(state, &diag);
 }
 
 /* ---- Making --------------------------------------------------------------------------------- */
@@ -186,6 +201,7 @@ pm_memory_adopt(struct pm_state *state, struct rt_device *dev, uint64_t address,
     self->size_B = size_B;
     self->stream = stream <= 1 ? 0 : stream;
     self->free = Py_XNewRef(state->free);
+    memory_list(self);
     return (PyObject *)self;
 }
 
@@ -251,9 +267,9 @@ memory_close(struct pm_memory *self)
     struct sp_diag diag;
     sp_diag_init(&diag);
     bool ok = true;
-    if (self->kind == PM_MEMORY_EXTERNAL && self->address) {
+    if (self->kind == PM_MEMORY_EXTERNAL && self->is_open) {
+        memory_unlist(self);
         memory_free_external(self);
-        self->address = 0;
     }
     if (self->kind == PM_MEMORY_OPENED && self->address) {
         memory_wait_abroad(self);

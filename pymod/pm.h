@@ -372,6 +372,8 @@ bool pm_fill(struct pm_state *state, struct rt_device *dev, const struct pm_view
  * stands for it, NULL: none. */
 bool pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream handle,
                        PyObject *stream);
+/* Streams of other libraries are kept until the memory is freed. */
+bool pm_array_keep_stream(struct pm_array *array, PyObject *stream);
 static inline bool
 pm_array_use(struct pm_array *array, struct rt_device *dev, rt_stream handle, PyObject *stream)
 {
@@ -447,6 +449,9 @@ PyObject *pm_memory_opened(struct pm_state *state, struct rt_device *dev, uint64
 struct pm_memory *pm_memory_find(struct pm_state *state, uint64_t address, uint64_t size_B);
 /* Work of the stream will use it. */
 bool pm_memory_use(struct pm_memory *memory, struct rt_device *dev, rt_stream stream);
+/* Work of the stream will use arrays' memory around an address, whoever it is of. */
+bool pm_memory_note(struct pm_state *state, struct rt_device *dev, uint64_t address,
+                    rt_stream stream);
 PyObject *pm_memory_host(PyObject *module, PyObject *args);
 PyObject *pm_memory_register(PyObject *module, PyObject *args);
 PyObject *pm_memory_set_allocator(PyObject *module, PyObject *args);

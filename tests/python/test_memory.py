@@ -4,6 +4,7 @@ import ctypes
 import gc
 import pickle
 import threading
+import weakref
 
 import gpu
 import numpy as np
@@ -454,3 +455,43 @@ def test_memory_of_others_outlives_the_launch():
         spin[256, 256](x, 500)
         del x
     gpu.synchronize()
+
+
+def test_fills_and_copies_on_other_streams(device):
+    """An array is dropped while a stream that is not its own still writes or reads it."""
+    streams = [gpu.stream() for _ in range(4)]
+    for round_ in range(50):
+        x, s = gpu.zeros(100_000, np.int32), streams[round_ % 4]
+        x.fill(7, stream=s)
+        y = gpu.empty(100_000, np.int32)
+        y.copy_to_device(x, stream=s)
+        del x
+        z = gpu.full(100_000, 1, np.int32)
+        s.synchronize()
+        assert (y.copy_to_host() == 7).all() and (z.copy_to_host() == 1).all()
+
+
+def test_streams_of_others_are_kept(fake):
+    """Until the memory is freed, which asks the stream."""
+
+    class Stream:
+        def __init__(self):
+            self.mine = gpu.stream()
+
+        def __cuda_stream__(self):
+            return (0, self.mine.handle)
+
+    scope = {"gpu": gpu}
+    exec("def entry(x):\n    x[gpu.grid(1)] = 1\n", scope)
+    f, s = gpu.jit(scope["entry"]), Stream()
+    alive = weakref.ref(s)
+    x, y = gpu.to_device(np.zeros(4)), gpu.empty(4, stream=s)
+    f[200, 4, s](x[1:])
+    del s
+    gc.collect()
+    assert alive() is not None
+    del x
+    assert alive() is not None
+    del y, f
+    gc.collect()
+    assert alive() is None
