@@ -471,3 +471,26 @@ def test_nothing_leaks():
             outcome(f)
     gc.collect()
     assert sys.getrefcount(array) == before
+
+
+def test_the_python_device():
+    """Kernels there run on the launching thread; arrays move as on the CPU device."""
+    gpu.select_device("python")
+
+    @gpu.jit
+    def kernel(x):
+        i = gpu.grid(1)
+        x[i] = x[i] + i
+
+    array = gpu.to_device(numbers((4, 6), "float32"))
+    kernel[1, 6](array[2])
+    array[:, ::-2] = array[1:2, :3]
+    array[0] = 5
+    made = array.T.astype(np.int16)
+    host = numbers((4, 6), "float32")
+    host[2] += np.arange(6)
+    host[:, ::-2] = host[1:2, :3].copy()
+    host[0] = 5
+    np.testing.assert_array_equal(made.copy_to_host(), host.T.astype(np.int16))
+    large = gpu.full((300, 300), 2.75, np.float32).T.astype(np.int8)
+    assert large.copy_to_host().sum() == 2 * 90000 and str(large[:2, :2]) == "[[2 2]\n [2 2]]"
