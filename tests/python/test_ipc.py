@@ -166,8 +166,6 @@ def test_peers_of_the_driver(fake):
     assert (far.copy_to_host() == np.arange(100)).all()
     far[:50].copy_to_device(near[50:])
     assert (far.copy_to_host()[:50] == np.arange(50, 100)).all()
-    far.copy_to_device(near[::-1])  # by way of the host
-    assert (far.copy_to_host() == np.arange(100)[::-1]).all()
 
     context = gpu.current_context()
     assert context.can_access_peer(1) and context.can_access_peer(second)
