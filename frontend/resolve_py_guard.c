@@ -112,7 +112,8 @@ guard_is_same(struct fe_interp *interp, const struct py_guard *guard)
     return (now ? now : Py_None) == guard->value;
 }
 
-/* Looking may let other threads run, whose compilations add guards: none is pointed to meanwhile. */
+/* Looking may let other threads run, whose compilations add guards: none is pointed to
+ * meanwhile. */
 bool
 fe_py_guards_check(struct fe_py *py)
 {

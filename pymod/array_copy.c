@@ -342,8 +342,8 @@ copy_from_foreign(struct pm_array *to, PyObject *value, rt_stream stream, bool s
     return ok;
 }
 
-/* From another GPU without the host: what is not contiguous there is packed there, what does not lie
- * the same way here is put in its place here. */
+/* From another GPU without the host: what is not contiguous there is packed there, what does not
+ * lie the same way here is put in its place here. */
 static bool
 copy_from_peer(struct pm_array *to, struct pm_array *from, rt_stream stream, bool strict)
 {
