@@ -444,9 +444,7 @@ graph_dealloc(PyObject *object)
 }
 
 #define GRAPH_KEYWORDS(name, function, doc)                                                        \
-    {                                                                                              \
-        name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc             \
-    }
+    {name, (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS, doc}
 static PyGetSetDef graph_getset[] = {
     {"nodes", graph_get_nodes, NULL, "The launches of gpu kernels, in order of capture.", NULL},
     {"stream", graph_get_stream, NULL, "The stream that is captured.", NULL},
