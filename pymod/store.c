@@ -19,7 +19,8 @@ pm_cache_path(PyObject *module, PyObject *unused)
     return result;
 }
 
-/* "ptx", "object", "cubin", "questions", or "broken". */
+/* "ptx", "object", "cubin", "questions"; "other" of what this build cannot read, which is another
+ * one's; or "broken". */
 static const char *
 store_kind(struct sp_reader *reader, bool whole)
 {
@@ -32,7 +33,7 @@ store_kind(struct sp_reader *reader, bool whole)
         return "questions";
     struct artifact *artifact;
     if (what != 'A' || !sp_artifact_read(reader->at, (size_t)(reader->end - reader->at), &artifact))
-        return "broken";
+        return "other";
     const char *kind = kinds[artifact->kind];
     sp_artifact_destroy(artifact);
     return kind;
