@@ -350,6 +350,7 @@ pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_
         arg_set_scalar(arg, IR_T_BOOL, value == Py_True);
         return true;
     }
+    taking->is_here = false; /* code of others runs */
     int found = arg_is_tensor(taking->state, Py_TYPE(value))
                     ? arg_get_foreign(taking, index, value, arg)
                     : 0;

@@ -36,11 +36,10 @@ bound_forget(struct bound *self)
 
 /* Checks the values, compiles, and packs them where that is possible. */
 static bool
-bound_resolve(struct bound *self, struct pm_reading *reading, const struct pm_place *place,
-              PyObject *const *values)
+bound_resolve(struct bound *self, const struct begun *begun, PyObject *const *values)
 {
     struct call call;
-    pm_call_init(&call, self->launcher, reading, place);
+    pm_call_init(&call, self->launcher, begun);
     bool ok = pm_call_take(&call, values), python = call.python;
     struct pm_entry *entry = ok && !python ? pm_call_entry(&call) : NULL;
     ok = ok && (python || entry);
@@ -49,9 +48,9 @@ bound_resolve(struct bound *self, struct pm_reading *reading, const struct pm_pl
     if (ok && entry && !call.foreign && !call.kept) {
         self->area = sp_alloc(entry->artifact->params_size_B + 8);
         pm_call_pack(entry->artifact, call.args, self->area);
-        reading->refs++;
-        self->reading = reading;
-        self->dev = place->dev;
+        begun->reading->refs++;
+        self->reading = begun->reading;
+        self->dev = begun->place->dev;
         self->entry = entry;
     }
     pm_call_finish(&call);
@@ -59,15 +58,15 @@ bound_resolve(struct bound *self, struct pm_reading *reading, const struct pm_pl
 }
 
 static bool
-bound_launch_packed(struct bound *self)
+bound_launch_packed(struct bound *self, bool is_here)
 {
     uint64_t few[BOUND_AREA_B / 8];
     size_t size_B = self->entry->artifact->params_size_B;
     void *area = size_B > BOUND_AREA_B ? sp_alloc(size_B) : few;
     /* A copy: the runtime completes it, and other threads may launch the same. */
     memcpy(area, self->area, size_B);
-    bool ok =
-        pm_call_launch(self->launcher, self->dev, self->entry, self->launcher->config.stream, area);
+    bool ok = pm_call_launch(self->launcher, self->dev, self->entry, self->launcher->config.stream,
+                             is_here, area);
     if (area != few)
         free(area);
     struct pm_state *state = self->launcher->kernel->state;
@@ -86,24 +85,23 @@ bound_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwn
     (void)args;
     struct bound *self = (struct bound *)object;
     struct pm_kernel *kernel = self->launcher->kernel;
-    struct pm_reading *reading;
-    const struct pm_place *place;
+    struct begun begun;
     if (nargsf << 1 || (kwnames && PyTuple_Size(kwnames)))
         return pm_fail(kernel->state, BAD_CONFIGURATION,
                        "a bound launch is called without arguments; set(name=value) changes them");
-    if (!pm_call_begin(kernel, &reading, &place))
+    if (!pm_call_begin(kernel, &begun))
         return NULL;
-    bool ok = true, packed = self->area && self->reading == reading && self->dev == place->dev &&
-                             !place->python;
+    bool ok = true, packed = self->area && self->reading == begun.reading &&
+                             self->dev == begun.place->dev && !begun.place->python;
     Py_INCREF(object); /* whatever runs meanwhile may drop it */
     if (!packed)
-        ok = bound_resolve(self, reading, place, self->values);
+        ok = bound_resolve(self, &begun, self->values);
     if (ok && self->area)
-        ok = bound_launch_packed(self);
+        ok = bound_launch_packed(self, packed && begun.is_here);
     else if (ok)
-        ok = pm_call_values(self->launcher, reading, place, self->values);
+        ok = pm_call_values(self->launcher, &begun, self->values);
     Py_DECREF(object);
-    pm_reading_unref(reading);
+    pm_reading_unref(begun.reading);
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 
@@ -118,10 +116,10 @@ bound_create(PyObject *object, PyObject *const *args, size_t n_args, PyObject *k
 {
     struct pm_launcher *launcher = (struct pm_launcher *)object;
     struct pm_state *state = launcher->kernel->state;
-    struct pm_reading *reading;
-    const struct pm_place *place;
-    if (!pm_call_begin(launcher->kernel, &reading, &place))
+    struct begun begun;
+    if (!pm_call_begin(launcher->kernel, &begun))
         return NULL;
+    struct pm_reading *reading = begun.reading;
     struct bound *self = PyObject_GC_New(struct bound, state->bound_type);
     if (self) {
         memset((char *)self + sizeof(PyObject), 0, sizeof *self - sizeof(PyObject));
@@ -137,7 +135,7 @@ bound_create(PyObject *object, PyObject *const *args, size_t n_args, PyObject *k
         for (uint32_t i = 0; ok && i < reading->n_params; i++)
             Py_INCREF(self->values[i]);
         PyObject_GC_Track(self);
-        if (!ok || !bound_resolve(self, reading, place, self->values))
+        if (!ok || !bound_resolve(self, &begun, self->values))
             Py_CLEAR(self);
     }
     pm_reading_unref(reading);
@@ -174,35 +172,34 @@ static PyObject *
 bound_set(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     struct bound *self = (struct bound *)object;
-    struct pm_reading *reading;
-    const struct pm_place *place;
+    struct begun begun;
     PyObject *key, *value;
     Py_ssize_t at = 0;
     if (PyTuple_Size(args))
         return pm_fail(self->launcher->kernel->state, BAD_CONFIGURATION,
                        "set takes arguments by name: set(a=2.0)");
-    if (!pm_call_begin(self->launcher->kernel, &reading, &place))
+    if (!pm_call_begin(self->launcher->kernel, &begun))
         return NULL;
     uint32_t n = self->n_values;
     PyObject **values = sp_alloc((n + 1) * sizeof *values);
     memcpy(values, self->values, n * sizeof *values);
     bool ok = true;
     while (ok && kwargs && PyDict_Next(kwargs, &at, &key, &value)) {
-        int i = bound_find(self, reading, key);
+        int i = bound_find(self, begun.reading, key);
         ok = i >= 0;
         if (ok)
             values[i] = value;
     }
     for (uint32_t i = 0; i < n; i++)
         Py_INCREF(values[i]);
-    ok = ok && bound_resolve(self, reading, place, values);
+    ok = ok && bound_resolve(self, &begun, values);
     PyObject **drop = ok ? self->values : values;
     if (ok)
         self->values = values;
     for (uint32_t i = 0; i < n; i++)
         Py_DECREF(drop[i]);
     free(drop);
-    pm_reading_unref(reading);
+    pm_reading_unref(begun.reading);
     return ok ? Py_NewRef(Py_None) : NULL;
 }
 

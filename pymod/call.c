@@ -109,7 +109,7 @@ call_check_stream(const struct pm_launcher *self, const struct rt_device *dev)
 
 bool
 pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *entry,
-               rt_stream stream, void *area)
+               rt_stream stream, bool is_here, void *area)
 {
     struct pm_state *state = self->kernel->state;
     struct sp_diag diag;
@@ -117,16 +117,21 @@ pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry 
         (!pm_stream_parse(state, self->stream, &stream) || /* it was closed */
          !call_check_stream(self, dev)))
         return false;
-    if (self->prepared != entry->serial && !call_prepare(self, dev, entry))
-        return false;
+    if (self->prepared != entry->serial) {
+        if (!call_prepare(self, dev, entry))
+            return false;
+        is_here = false; /* it may have shown a warning */
+    }
     struct rt_launch launch = self->launch;
     launch.thread = pm_thread();
     launch.stream = stream;
+    launch.is_here = is_here;
     sp_diag_init(&diag);
     bool ok;
     if (__builtin_expect(state->graph_update != NULL, 0) && pm_graph_updates(state))
         return pm_graph_set(self, entry, &launch, area);
     if (++state->n_queued > N_QUEUED_WITH_GIL) {
+        launch.is_here = false; /* another thread may reset the device */
         Py_BEGIN_ALLOW_THREADS
         ok = rt_device_launch(dev, entry->code, &launch, area, &diag);
         Py_END_ALLOW_THREADS
@@ -169,7 +174,8 @@ pm_call_start(struct call *call, struct pm_entry *entry)
     if (entry->artifact->params_size_B > AREA_B)
         area = sp_alloc(entry->artifact->params_size_B);
     pm_call_pack(entry->artifact, call->args, area);
-    bool ok = pm_call_launch(call->launcher, call->taking.dev, entry, call->stream, area);
+    bool ok = pm_call_launch(call->launcher, call->taking.dev, entry, call->stream,
+                             call->taking.is_here, area);
     if (area != room)
         free(area);
     const struct pm_state *state = call->taking.state;
@@ -248,6 +254,11 @@ call_add(struct call *call, uint32_t param, PyObject *value, int depth)
     struct pm_arg *arg = &call->args[call->n_args];
     if (!pm_arg_get(&call->taking, param, value, arg))
         return false;
+    if (arg->type.kind == IR_ARG_SCALAR) {
+        arg->param = param;
+        call->n_args++;
+        return true;
+    }
     bool inside = depth > 0 && depth < PM_MAX_TUPLE_DEPTH;
     if (inside && arg->type.kind == IR_ARG_OBJECT && pm_arg_is_member(value)) {
         /* In a tuple only types are known: the member's value is a number like any other. */
@@ -321,13 +332,34 @@ pm_call_take(struct call *call, PyObject *const *values)
     return !kernel->n_declared || pm_args_declared(kernel, call->args, call->n_args);
 }
 
+/* What was launched last with this kernel: on the same device, with the same types, all of which
+ * are told by the bits of a struct ir_argtype, without an object. */
+static bool
+call_is_as_before(const struct call *call, const struct pm_entry *entry)
+{
+    if (entry->dev != call->taking.dev || entry->n_args != call->n_args || entry->by_value)
+        return false;
+    for (uint32_t i = 0; i < call->n_args; i++) {
+        uint64_t is, was;
+        memcpy(&is, &call->args[i].type, sizeof is);
+        memcpy(&was, &entry->args[i], sizeof was);
+        if (is != was || call->args[i].type.host)
+            return false;
+    }
+    return true;
+}
+
 struct pm_entry *
 pm_call_entry(struct call *call)
 {
     uint32_t n = call->n_args;
+    struct pm_entry *entry = call->taking.reading->recent;
+    if (entry && call_is_as_before(call, entry))
+        return !call->odd || call_check_written(call, entry->artifact) ? entry : NULL;
     for (uint32_t i = 0; i < n; i++)
         call->types[i] = call->args[i].type;
-    struct pm_entry *entry =
+    call->taking.is_here = false; /* compiling runs code of others */
+    entry =
         pm_entry_get(call->taking.kernel, call->taking.reading, call->taking.dev, call->types, n);
     return entry && (!call->odd || call_check_written(call, entry->artifact)) ? entry : NULL;
 }
@@ -353,16 +385,16 @@ call_run(struct call *call, PyObject *const *values)
 }
 
 void
-pm_call_init(struct call *call, struct pm_launcher *launcher, struct pm_reading *reading,
-             const struct pm_place *place)
+pm_call_init(struct call *call, struct pm_launcher *launcher, const struct begun *begun)
 {
     struct pm_kernel *kernel = launcher->kernel;
     call->launcher = launcher;
     call->taking.state = kernel->state;
     call->taking.kernel = kernel;
-    call->taking.reading = reading;
-    call->taking.dev = place->dev;
-    call->python = place->python && !kernel->is_internal;
+    call->taking.reading = begun->reading;
+    call->taking.dev = begun->place->dev;
+    call->taking.is_here = begun->is_here;
+    call->python = begun->place->python && !kernel->is_internal;
     call->taking.copies = false;
     call->taking.current.known = false;
     call->taking.current.consumer = launcher->config.stream;
@@ -378,7 +410,7 @@ pm_call_init(struct call *call, struct pm_launcher *launcher, struct pm_reading 
 void
 pm_call_finish(struct call *call)
 {
-    for (uint32_t i = 0; i < call->n_args; i++)
+    for (uint32_t i = 0; call->foreign && i < call->n_args; i++)
         pm_arg_release(call->taking.state, &call->args[i]);
     Py_XDECREF(call->kept);
     if (call->args != call->few_args) {
@@ -388,32 +420,32 @@ pm_call_finish(struct call *call)
 }
 
 bool
-pm_call_values(struct pm_launcher *launcher, struct pm_reading *reading,
-               const struct pm_place *place, PyObject *const *values)
+pm_call_values(struct pm_launcher *launcher, const struct begun *begun, PyObject *const *values)
 {
     struct call call;
-    pm_call_init(&call, launcher, reading, place);
-    if (launcher->kernel->is_internal && Py_IS_TYPE(values[0], call.taking.state->array_type))
+    pm_call_init(&call, launcher, begun);
+    if (launcher->kernel->is_internal && Py_IS_TYPE(values[0], call.taking.state->array_type)) {
         call.taking.dev = ((struct pm_array *)values[0])->dev;
+        call.taking.is_here &= call.taking.dev == begun->place->dev;
+    }
     bool ok = call_run(&call, values);
     pm_call_finish(&call);
     return ok;
 }
 
 bool
-pm_call_begin(struct pm_kernel *kernel, struct pm_reading **reading_out,
-              const struct pm_place **place_out)
+pm_call_begin(struct pm_kernel *kernel, struct begun *begun_out)
 {
     struct pm_state *state = kernel->state;
-    const struct pm_place *place = pm_place(state);
+    bool is_here;
+    const struct pm_place *place = pm_place_look(state, &is_here);
     struct pm_reading *reading = place ? pm_kernel_reading(kernel) : NULL;
     if (!reading)
         return false;
     reading->refs++; /* whatever lets go of the GIL comes later */
     if (state->announce && !kernel->is_internal)
         pm_announce(state);
-    *reading_out = reading;
-    *place_out = place;
+    *begun_out = (struct begun){reading, place, is_here};
     return true;
 }
 
@@ -421,22 +453,22 @@ PyObject *
 pm_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     struct pm_launcher *self = (struct pm_launcher *)object;
-    struct pm_reading *reading;
-    const struct pm_place *place;
-    if (!pm_call_begin(self->kernel, &reading, &place))
+    struct begun begun;
+    if (!pm_call_begin(self->kernel, &begun))
         return NULL;
+    struct pm_reading *reading = begun.reading;
     uint32_t n = reading->n_params;
     Py_ssize_t n_args = (Py_ssize_t)(nargsf & ~((size_t)1 << (8 * sizeof(size_t) - 1)));
     bool ok;
     if (!kwnames && n_args == (Py_ssize_t)n && !reading->has_varargs) {
-        ok = pm_call_values(self, reading, place, args);
+        ok = pm_call_values(self, &begun, args);
     } else {
         PyObject *few_values[PM_N_INLINE_ARGS], **values = few_values;
         if (n + 1 > PM_N_INLINE_ARGS)
             values = sp_alloc((n + 1) * sizeof *values);
         values[n] = NULL;
         ok = pm_bind(self->kernel, reading, args, n_args, kwnames, values) &&
-             pm_call_values(self, reading, place, values);
+             pm_call_values(self, &begun, values);
         Py_XDECREF(values[n]);
         if (values != few_values)
             free(values);

@@ -21,26 +21,30 @@ struct call {
     struct ir_argtype few_types[PM_N_INLINE_ARGS];
 };
 
-/* The device and the reading that hold now; the latter with a share of the caller's own. */
-bool pm_call_begin(struct pm_kernel *kernel, struct pm_reading **reading_out,
-                   const struct pm_place **place_out);
-void pm_call_init(struct call *call, struct pm_launcher *launcher, struct pm_reading *reading,
-                  const struct pm_place *place);
+/* The place and the reading that hold now; the latter with a share of the caller's own. */
+struct begun {
+    struct pm_reading *reading;
+    const struct pm_place *place;
+    bool is_here; /* pm_place_look */
+};
+bool pm_call_begin(struct pm_kernel *kernel, struct begun *begun_out);
+void pm_call_init(struct call *call, struct pm_launcher *launcher, const struct begun *begun);
 void pm_call_finish(struct call *call);
 /* Classifies the values, which are in the order of the parameters. */
 bool pm_call_take(struct call *call, PyObject *const *values);
 /* The compiled kernel for them; NULL also if it writes what cannot be written. */
 struct pm_entry *pm_call_entry(struct call *call);
 void pm_call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigned char *area);
-/* Launches with the packed parameters, which the runtime completes. */
+/* Launches with the packed parameters, which the runtime completes. `is_here`: the device was seen
+ * to be the thread's. */
 bool pm_call_launch(struct pm_launcher *self, struct rt_device *dev, struct pm_entry *entry,
-                    rt_stream stream, void *area);
+                    rt_stream stream, bool is_here, void *area);
 bool pm_call_start(struct call *call, struct pm_entry *entry);
 /* The same where some arrays are not ours. */
 bool pm_call_start_foreign(struct call *call, struct pm_entry *entry);
 /* All of it. */
-bool pm_call_values(struct pm_launcher *launcher, struct pm_reading *reading,
-                    const struct pm_place *place, PyObject *const *values);
+bool pm_call_values(struct pm_launcher *launcher, const struct begun *begun,
+                    PyObject *const *values);
 /* Fails for a host array in a launch that becomes part of a graph, whose replays copy nothing. */
 bool pm_call_check_graph(const struct call *call, uint32_t i);
 bool pm_call_fail(const struct call *call, uint32_t i, const char *reason);

@@ -161,6 +161,7 @@ entry_create(struct pm_kernel *kernel, struct artifact *artifact, struct rt_code
 {
     struct pm_entry *entry = sp_alloc(sizeof *entry);
     *entry = (struct pm_entry){.serial = ++kernel->state->serial,
+                               .dev = code->dev,
                                .artifact = artifact,
                                .code = code,
                                .n_args = n_args,
@@ -169,6 +170,7 @@ entry_create(struct pm_kernel *kernel, struct artifact *artifact, struct rt_code
     for (uint32_t i = 0; i < n_args; i++) {
         entry->args[i] = args[i];
         Py_XINCREF((PyObject *)args[i].host);
+        entry->by_value |= args[i].host != NULL;
     }
     return entry;
 }
@@ -272,7 +274,7 @@ pm_entry_get(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_dev
     entry_fill_key(&key, kernel, (uint64_t)(uintptr_t)dev, args, n_args);
     enum rt_claim claim = rt_cache_begin(reading->cache, &key, &value);
     if (claim == RT_HIT && ((struct pm_entry *)value)->warned)
-        return value;
+        return reading->recent = value;
     if (claim == RT_WAIT)
         claim = entry_wait(reading->cache, &key, &value);
     if (claim == RT_MINE) {

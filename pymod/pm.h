@@ -184,12 +184,20 @@ PyObject *pm_print_rest(PyObject *module, PyObject *unused);
 bool pm_places_init(struct pm_state *state);
 void pm_places_finish(struct pm_state *state);
 const struct pm_place *pm_place_slow(struct pm_state *state);
-/* This thread's place, chosen at the first call; NULL: an exception. */
+/* This thread's place, chosen at the first call; NULL: an exception. `*is_here_out`: its device was
+ * seen to be the thread's, in the driver too, which holds until code of others runs. */
+static inline const struct pm_place *
+pm_place_look(struct pm_state *state, bool *is_here_out)
+{
+    const struct pm_place *place = PyThread_tss_get(state->place_key);
+    *is_here_out = place && rt_device_is_here(place->dev);
+    return *is_here_out ? place : pm_place_slow(state);
+}
 static inline const struct pm_place *
 pm_place(struct pm_state *state)
 {
-    const struct pm_place *place = PyThread_tss_get(state->place_key);
-    return place && rt_device_is_here(place->dev) ? place : pm_place_slow(state);
+    bool is_here;
+    return pm_place_look(state, &is_here);
 }
 /* Whether this thread's kernels run on the python device. */
 static inline bool
@@ -591,6 +599,7 @@ struct pm_reading {
     struct rt_cache *cache;
     struct rt_cache *artifacts; /* what was compiled, for devices of the same architecture */
     struct pm_entry *last;      /* the last one compiled; lives in the cache */
+    struct pm_entry *recent;    /* the last one launched, likewise: the first to be tried */
     uint32_t n_params;          /* of the kernel, without *args */
     bool has_varargs;
     /* The last call shape: where each parameter's value comes from. */
@@ -603,9 +612,11 @@ struct pm_reading {
 /* A compiled and loaded kernel for one signature. Owned by the reading's cache. */
 struct pm_entry {
     uint64_t serial;
+    const struct rt_device *dev;
     struct artifact *artifact;
     struct rt_code *code;
     bool warned;                   /* what the compilation found was shown */
+    bool by_value;                 /* objects among the arguments count */
     bool warned_grid, warned_copy; /* a launch was found wanting, and its caller told */
     uint32_t n_args;
     struct ir_argtype *args; /* `host` are strong references */
@@ -769,7 +780,8 @@ struct pm_taking {
     struct pm_reading *reading;
     struct rt_device *dev;
     struct pm_current current;
-    bool copies; /* host memory that the device addresses travels like any other */
+    bool copies;  /* host memory that the device addresses travels like any other */
+    bool is_here; /* nothing has run since that could have made another device the thread's */
 };
 /* Classifies one value; `index` is the parameter's number. */
 bool pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg);

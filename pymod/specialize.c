@@ -9,9 +9,9 @@
 
 /* The signature of the arguments as a text; NULL with an exception. */
 static PyObject *
-specialize_signature(struct pm_kernel *kernel, struct pm_reading *reading,
-                     const struct pm_place *place, PyObject *args)
+specialize_signature(struct pm_kernel *kernel, const struct begun *begun, PyObject *args)
 {
+    struct pm_reading *reading = begun->reading;
     struct pm_launcher launcher = {.kernel = kernel};
     struct call call;
     Py_ssize_t n_args = PyTuple_Size(args);
@@ -20,7 +20,7 @@ specialize_signature(struct pm_kernel *kernel, struct pm_reading *reading,
     for (Py_ssize_t i = 0; i < n_args; i++)
         given[i] = PyTuple_GetItem(args, i);
     values[reading->n_params] = NULL;
-    pm_call_init(&call, &launcher, reading, place);
+    pm_call_init(&call, &launcher, begun);
     bool ok = pm_bind(kernel, reading, given, n_args, NULL, values) && pm_call_take(&call, values);
     PyObject *text = NULL;
     for (uint32_t i = 0; ok && i < call.n_args; i++) {
@@ -48,15 +48,14 @@ specialize_signature(struct pm_kernel *kernel, struct pm_reading *reading,
 static bool
 specialize_compile(struct pm_kernel *kernel)
 {
-    struct pm_reading *reading;
-    const struct pm_place *place;
-    if (!pm_call_begin(kernel, &reading, &place))
+    struct begun begun;
+    if (!pm_call_begin(kernel, &begun))
         return false;
     bool ok = true;
-    for (uint32_t i = 0; ok && !place->python && i < kernel->n_declared; i++)
-        ok = pm_entry_get(kernel, reading, place->dev, kernel->declared[i].args,
+    for (uint32_t i = 0; ok && !begun.place->python && i < kernel->n_declared; i++)
+        ok = pm_entry_get(kernel, begun.reading, begun.place->dev, kernel->declared[i].args,
                           kernel->declared[i].n);
-    pm_reading_unref(reading);
+    pm_reading_unref(begun.reading);
     return ok;
 }
 
@@ -65,16 +64,15 @@ pm_kernel_specialize(PyObject *object, PyObject *args)
 {
     struct pm_kernel *kernel = (struct pm_kernel *)object;
     PyObject *text = NULL, *made = NULL;
-    struct pm_reading *reading;
-    const struct pm_place *place;
+    struct begun begun;
     if (kernel->is_device)
         return pm_fail(kernel->state, BAD_CONFIGURATION,
                        "a device function (device=True) is compiled with the kernel that calls it");
     if (PyTuple_Size(args) == 1 && PyUnicode_Check(PyTuple_GetItem(args, 0))) {
         text = Py_NewRef(PyTuple_GetItem(args, 0));
-    } else if (pm_call_begin(kernel, &reading, &place)) {
-        text = specialize_signature(kernel, reading, place, args);
-        pm_reading_unref(reading);
+    } else if (pm_call_begin(kernel, &begun)) {
+        text = specialize_signature(kernel, &begun, args);
+        pm_reading_unref(begun.reading);
     }
     if (text)
         made = PyObject_CallFunction((PyObject *)Py_TYPE(object), "O(O)O", kernel->function, text,

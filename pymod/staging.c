@@ -243,13 +243,13 @@ pm_call_start_foreign(struct call *call, struct pm_entry *entry)
     bool captured = call->taking.state->graphs != NULL &&
                     rt_stream_is_capturing(call->taking.dev, call->stream);
     for (uint32_t i = 0; i < call->n_args; i++) {
-        if (!pm_call_check_graph(call, i))
-            return false;
         const struct pm_foreign *foreign = call->args[i].foreign;
-        on_host |=
-            foreign && (foreign->on_host || (foreign->lent && foreign->lent->waits && !captured));
-        if (foreign && foreign->lent &&
-            !pm_memory_use(foreign->lent, call->taking.dev, call->stream))
+        if (!foreign)
+            continue;
+        if (foreign->on_host && !pm_call_check_graph(call, i))
+            return false;
+        on_host |= foreign->on_host || (foreign->lent && foreign->lent->waits && !captured);
+        if (foreign->lent && !pm_memory_use(foreign->lent, call->taking.dev, call->stream))
             return false;
     }
     if (!on_host)

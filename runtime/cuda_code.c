@@ -225,7 +225,9 @@ rt_cuda_launch(struct rt_device *base, struct rt_code *code_base, const struct r
 {
     struct cuda_device *dev = (struct cuda_device *)base;
     struct cuda_code *code = (struct cuda_code *)code_base;
-    enum cuda_entered entered = cuda_enter(dev, diag);
+    enum cuda_entered entered = CUDA_ENTERED;
+    if (!launch->is_here || cuda_is_lost(dev))
+        entered = cuda_enter(dev, diag);
     if (__builtin_expect(entered == CUDA_ENTER_FAILED, 0))
         return false;
     if (launch->stream > RT_STREAM_LEGACY && cuda_is_capturing(dev, launch->stream)) {

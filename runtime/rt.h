@@ -117,7 +117,7 @@ struct rt_launch {
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t shared_B; /* dynamic, on top of the kernel's own */
-    uint32_t reserved;
+    bool is_here;      /* the thread was just seen to have the device's context: it is not asked */
     rt_stream stream;
     uint64_t thread; /* of the host, a number that no other one has or had: its waits raise what the
                       * kernel raises */
