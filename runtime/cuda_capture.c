@@ -179,12 +179,16 @@ capture_died(void *data)
     struct cuda_captured *captured = data;
     struct cuda_grave *grave = captured->grave;
     pthread_mutex_lock(&grave->lock);
-    captured->next_dead = grave->dead;
-    grave->dead = captured;
+    if (grave->abandoned) { /* what the launch had was given back with the device */
+        free(captured);
+    } else {
+        captured->next_dead = grave->dead;
+        grave->dead = captured;
+    }
     bool last = --grave->n_alive == 0 && grave->abandoned;
     pthread_mutex_unlock(&grave->lock);
     if (last)
-        capture_free_grave(grave); /* what the launches had was given back with the device */
+        capture_free_grave(grave);
 }
 
 static struct cuda_captured *
@@ -240,11 +244,13 @@ capture_give_away(struct cuda_device *dev, CUgraph graph, struct cuda_captured *
         return; /* kept until the device ends */
     pthread_mutex_lock(&captured->grave->lock);
     captured->grave->n_alive++;
+    captured->has_object = true;
     pthread_mutex_unlock(&captured->grave->lock);
     if (api->cuUserObjectCreate(&object, captured, capture_died, 1,
                                 CU_USER_OBJECT_NO_DESTRUCTOR_SYNC) != CUDA_SUCCESS) {
         pthread_mutex_lock(&captured->grave->lock);
         captured->grave->n_alive--;
+        captured->has_object = false;
         pthread_mutex_unlock(&captured->grave->lock);
         return;
     }
@@ -336,14 +342,19 @@ rt_cuda_captures_finish(struct cuda_device *dev)
     struct cuda_captures *captures = &dev->captures;
     capture_bury_dead(dev);
     rt_cuda_captures_forget(dev);
-    for (uint32_t i = 0; i < captures->all.len; i++)
+    for (uint32_t i = 0; i < captures->all.len; i++) {
         rt_cuda_code_drop(captures->all.data[i]->code);
+        if (!captures->all.data[i]->has_object)
+            free(captures->all.data[i]);
+    }
     pthread_mutex_lock(&captures->grave->lock);
     captures->grave->abandoned = true;
     bool empty = captures->grave->n_alive == 0;
+    for (struct cuda_captured *dead = captures->grave->dead, *next; dead; dead = next) {
+        next = dead->next_dead;
+        free(dead);
+    }
     pthread_mutex_unlock(&captures->grave->lock);
-    for (uint32_t i = 0; empty && i < captures->all.len; i++)
-        free(captures->all.data[i]);
     if (empty)
         capture_free_grave(captures->grave);
     sp_vec_finish(&captures->all);

@@ -190,6 +190,7 @@ struct cuda_captured {
     uint64_t thread;  /* of the host, that captured or replayed last */
     uint32_t number;
     bool prints;
+    bool has_object; /* whose end frees this */
 };
 
 /* Under the faults' lock. */

@@ -209,7 +209,8 @@ cuDevicePrimaryCtxReset_v2(CUdevice device)
         memory.len--;
         fake_cuda()->n_memory--;
     }
-    fake_cuda()->n_modules = fake_cuda()->n_streams = fake_cuda()->n_events = 0;
+    fake_forget_events(FAKE_CONTEXT(device));
+    fake_cuda()->n_modules = fake_cuda()->n_streams = 0;
     fake_unlock();
     return CUDA_SUCCESS;
 }

@@ -85,6 +85,7 @@ CUcontext fake_get_current(void);
 void fake_set_current(CUcontext context);
 void fake_retain(int device, int times);
 int fake_device(void);
+void fake_forget_events(CUcontext context); /* with the lock held */
 void fake_lock(void);
 void fake_unlock(void);
 /* The memory belongs to the current context. */

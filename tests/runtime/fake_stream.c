@@ -16,7 +16,31 @@ struct CUevent_st {
     int at_launch;
     int at_sync; /* -1: over when it was recorded */
     CUstream stream;
+    CUcontext context;
+    CUevent next; /* of all events */
 };
+
+static CUevent events; /* with the lock held */
+
+/* Takes an event out of the list, and frees it. With the lock held. */
+static void
+free_event(CUevent *place)
+{
+    CUevent event = *place;
+    *place = event->next;
+    fake_cuda()->n_events--;
+    free(event);
+}
+
+void
+fake_forget_events(CUcontext context)
+{
+    for (CUevent *place = &events; *place;)
+        if ((*place)->context == context)
+            free_event(place);
+        else
+            place = &(*place)->next;
+}
 
 CUresult
 cuCtxGetStreamPriorityRange(int *least, int *greatest)
@@ -123,7 +147,12 @@ cuEventCreate(CUevent *event, unsigned int flags)
         return CUDA_ERROR_INVALID_VALUE;
     *event = calloc(1, sizeof **event);
     (*event)->flags = flags;
+    (*event)->context = fake_get_current();
+    fake_lock();
+    (*event)->next = events;
+    events = *event;
     fake_cuda()->n_events++;
+    fake_unlock();
     return CUDA_SUCCESS;
 }
 
@@ -131,9 +160,16 @@ CUresult
 cuEventDestroy_v2(CUevent event)
 {
     FAKE_NEEDS_CONTEXT;
-    fake_cuda()->n_events--;
-    free(event);
-    return CUDA_SUCCESS;
+    CUevent *place = &events;
+    fake_lock();
+    while (*place && *place != event)
+        place = &(*place)->next;
+    if (*place)
+        free_event(place);
+    else
+        event = NULL;
+    fake_unlock();
+    return event ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult
