@@ -24,6 +24,7 @@ pm_array_new(struct pm_state *state, struct rt_device *dev, const struct pm_view
     self->stream = NULL;
     self->dl_strides = NULL;
     self->home = self->noted = PM_NO_STREAM;
+    self->n_gone = state->n_gone;
     self->streams = NULL;
     self->weakrefs = NULL;
     return self;
@@ -39,13 +40,16 @@ pm_array_view(struct pm_array *array, const struct pm_view *view)
         self->stream = Py_XNewRef(array->stream);
         self->home = array->home;
         self->noted = array->noted;
+        self->n_gone = array->n_gone;
     }
     return self;
 }
 
-/* Another library's stream must not be destroyed before the memory is freed, which asks it. */
+/* Another library's stream must not be destroyed before the memory is freed, which asks it. One is
+ * kept of each handle and type: some libraries make an object whenever they are asked for their
+ * current stream. */
 bool
-pm_array_keep_stream(struct pm_array *array, PyObject *stream)
+pm_array_keep_stream(struct pm_array *array, rt_stream handle, PyObject *stream)
 {
     struct pm_state *state = array->state;
     bool owned = array->base && Py_IS_TYPE(array->base, state->memory_type);
@@ -54,9 +58,13 @@ pm_array_keep_stream(struct pm_array *array, PyObject *stream)
         return true;
     if (array->base && Py_IS_TYPE(array->base, state->array_type))
         array = (struct pm_array *)array->base;
-    if (!array->streams && !(array->streams = PyList_New(0)))
+    if (!array->streams && !(array->streams = PyDict_New()))
         return false;
-    return PyList_Append(array->streams, stream) == 0;
+    PyObject *key = Py_BuildValue("(KO)", (unsigned long long)handle, (PyObject *)Py_TYPE(stream));
+    int has = key ? PyDict_Contains(array->streams, key) : -1;
+    bool ok = has == 1 || (has == 0 && PyDict_SetItem(array->streams, key, stream) == 0);
+    Py_XDECREF(key);
+    return ok;
 }
 
 bool
@@ -64,6 +72,11 @@ pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream handl
 {
     if (handle <= 1)
         handle = 0;
+    if (array->n_gone != array->state->n_gone) {
+        array->home = array->home > RT_STREAM_LEGACY ? PM_NO_STREAM : array->home;
+        array->noted = array->noted > RT_STREAM_LEGACY ? PM_NO_STREAM : array->noted;
+        array->n_gone = array->state->n_gone;
+    }
     if (handle == array->home || handle == array->noted)
         return true;
     struct sp_diag diag;
@@ -76,7 +89,7 @@ pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream handl
         return pm_raise(array->state, &diag);
     }
     array->noted = handle;
-    return pm_array_keep_stream(array, stream);
+    return pm_array_keep_stream(array, handle, stream);
 }
 
 bool

@@ -96,7 +96,7 @@ pm_empty(PyObject *module, PyObject *args, PyObject *kwargs)
         !pm_stream_parse(state, stream_object, &stream))
         return NULL;
     struct pm_array *self = new_empty(state, shape, dtype, order, stream);
-    if (self && !pm_array_keep_stream(self, stream_object))
+    if (self && !pm_array_keep_stream(self, stream, stream_object))
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -147,7 +147,7 @@ pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
     uint64_t element;
     if (!self)
         return NULL;
-    bool ok = pm_array_keep_stream(self, stream_object) &&
+    bool ok = pm_array_keep_stream(self, stream, stream_object) &&
               pm_element_from_object(state, self->view.dtype, value, &element) &&
               new_fill(self, &element, stream);
     if (ok)
@@ -205,7 +205,8 @@ pm_to_device(PyObject *module, PyObject *args, PyObject *kwargs)
     PyObject *array = Py_IS_TYPE(object, state->array_type)
                           ? Py_NewRef(object)
                           : new_from_foreign(state, object, copy, stream);
-    if (array && array != object && !pm_array_keep_stream((struct pm_array *)array, stream_object))
+    if (array && array != object &&
+        !pm_array_keep_stream((struct pm_array *)array, stream, stream_object))
         Py_CLEAR(array);
     if (!array || dtype == Py_None)
         return array;

@@ -90,6 +90,7 @@ struct pm_state {
     struct sp_diag pending;   /* what destructors found out; raised by the next wait */
     uint64_t serial;          /* numbers compiled entries */
     uint32_t n_queued;        /* launches since the last wait */
+    uint64_t n_gone;          /* streams of ours that ended: new ones may get their handles */
     bool launch_blocking;     /* each launch is waited for: errors come where they are made */
 
     struct pm_print {
@@ -343,7 +344,8 @@ struct pm_array {
     PyObject *base;        /* who owns the memory otherwise; may be NULL */
     PyObject *stream;      /* of bind(): for methods that are given none; may be NULL */
     rt_stream home, noted; /* the pool knows that these use the memory; or PM_NO_STREAM */
-    PyObject *streams;     /* of others, kept until the memory is freed: a list, or NULL */
+    uint64_t n_gone;       /* the state's, as that was found: what is noted holds as long */
+    PyObject *streams;     /* of others, kept until the memory is freed: a dict, or NULL */
     int64_t *dl_strides;   /* in elements, for who borrows the array's tensor; may be NULL */
     PyObject *weakrefs;
 };
@@ -381,11 +383,12 @@ bool pm_fill(struct pm_state *state, struct rt_device *dev, const struct pm_view
 bool pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream handle,
                        PyObject *stream);
 /* Streams of other libraries are kept until the memory is freed. */
-bool pm_array_keep_stream(struct pm_array *array, PyObject *stream);
+bool pm_array_keep_stream(struct pm_array *array, rt_stream handle, PyObject *stream);
 static inline bool
 pm_array_use(struct pm_array *array, struct rt_device *dev, rt_stream handle, PyObject *stream)
 {
-    return handle == array->home || handle == array->noted ||
+    bool known = handle == array->home || handle == array->noted;
+    return (known && (handle <= RT_STREAM_LEGACY || array->n_gone == array->state->n_gone)) ||
            pm_array_use_slow(array, dev, handle, stream);
 }
 PyType_Spec *pm_array_spec(void);

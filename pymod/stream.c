@@ -321,6 +321,7 @@ stream_destroy(struct pm_stream *self, struct sp_diag *diag)
 {
     bool owned = self->owned;
     self->owned = false;
+    self->state->n_gone += owned;
     return !owned || rt_stream_destroy(self->dev, self->handle, diag);
 }
 

@@ -96,7 +96,7 @@ struct cuda_code {
 
 struct cuda_recent {
     _Atomic(uint64_t) ticket; /* from 1; 0: none, or over */
-    _Atomic(uintptr_t) code;               /* struct cuda_code */
+    _Atomic(uintptr_t) code;  /* struct cuda_code */
     _Atomic(uint64_t) stream;
     _Atomic(uint32_t) sizes[6];                  /* grid and block */
     _Atomic(uint64_t) params[CUDA_RECENT_WORDS]; /* the first ones */

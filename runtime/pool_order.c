@@ -255,7 +255,8 @@ rt_pool_know(struct rt_pool *pool, rt_stream stream)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* With the lock held: the uses of a stream get their marks while it is there. */
+/* With the lock held: the uses of a stream get their marks while it is there; those that are over
+ * go, so that memory which outlives many streams keeps nothing of them. */
 static void
 pool_mark_uses(struct rt_pool *pool, struct pool_block *block, struct pool_stream *known,
                rt_stream handle)
@@ -265,11 +266,17 @@ pool_mark_uses(struct rt_pool *pool, struct pool_block *block, struct pool_strea
         block->home = NULL;
         sp_vec_push(NULL, &block->uses, (struct pool_use){.stream = handle});
     }
+    uint32_t n = 0;
     for (uint32_t i = 0; i < block->uses.len; i++) {
-        struct pool_use *use = &block->uses.data[i];
-        if (use->stream == handle && !use->marked)
-            use->marked = source->mark(source->context, handle, &use->mark);
+        struct pool_use use = block->uses.data[i];
+        if (use.stream == handle && !use.marked)
+            use.marked = source->mark(source->context, handle, &use.mark);
+        if (use.marked && source->reached(source->context, use.mark))
+            source->unmark(source->context, use.mark);
+        else
+            block->uses.data[n++] = use;
     }
+    block->uses.len = n;
 }
 
 void

@@ -1,6 +1,8 @@
 """Several devices, contexts, threads of the host and reset: on the CPU device, and with the stand-in
 for the driver, which has two GPUs whose memories are apart."""
 
+import ctypes
+import os
 import pickle
 import threading
 
@@ -311,11 +313,29 @@ def test_a_kernel_is_compiled_once_per_architecture(same_gpus):
 # ---- Contexts that others make current
 
 
+def test_an_argument_that_makes_another_context_current(same_gpus):
+    """The launch stays on the device that was current when it was called."""
+    driver = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
+    here, run = gpu.zeros(4), kernel()[1, 4]
+
+    class Changes:
+        @property
+        def __cuda_array_interface__(self):
+            assert driver.cuCtxSetCurrent(ctypes.c_void_p(0x1001)) == 0
+            return here.__cuda_array_interface__
+
+    run(here, here)
+    for _ in range(3):
+        driver.cuCtxSetCurrent(ctypes.c_void_p(0x1000))
+        assert gpu.device().ordinal == 0
+        run(here, Changes())  # the stand-in refuses memory that the context does not have
+        assert gpu.device().ordinal == 1
+    driver.cuCtxSetCurrent(ctypes.c_void_p(0x1000))
+    gpu.synchronize()
+
+
 def test_the_current_context_decides(same_gpus):
     """As torch.cuda.set_device does it: the driver is asked at every call."""
-    import ctypes
-    import os
-
     driver = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
     gpu.zeros(3)
     with gpu.gpus[1]:

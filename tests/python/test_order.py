@@ -5,10 +5,12 @@ import ctypes
 import os
 import sys
 import types
+import weakref
 
 import gpu
 import numpy as np
 import pytest
+from test_leaks import resident_B
 
 SIDE, OTHER = 0x7700, 0x7800
 
@@ -126,6 +128,62 @@ def test_memory_stays_until_the_streams_of_launches_are_done(fake, used, bound):
         assert (gpu.empty(1000).address == address) is not used
     finally:
         library.fake_set_busy(0)
+
+
+def test_a_new_stream_at_the_handle_of_an_old_one_is_another(fake):
+    library = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
+    x, y, first = gpu.zeros(1000), gpu.zeros(1000), gpu.stream()
+    made = gpu.empty(1000, stream=first)
+    COPY[1, 4, first](x, made)
+    handle = first.handle
+    gpu.synchronize()
+    first.close()
+    second, addresses = gpu.stream(), {x.address, made.address}
+    assert second.handle == handle
+    COPY[1, 4, second](y, y)
+    library.fake_set_busy(1)
+    try:
+        COPY[1, 4, second](x, made)
+        del x, made
+        assert not {gpu.empty(1000).address, gpu.empty(1000).address} & addresses
+    finally:
+        library.fake_set_busy(0)
+
+
+def test_an_array_keeps_one_stream_of_each_handle(fake):
+    """Torch makes an object whenever it is asked for its current stream."""
+
+    class Theirs:
+        def __init__(self, handle):
+            self.handle = handle
+
+        def __cuda_stream__(self):
+            return 0, self.handle
+
+    x, kept = gpu.zeros(4), []
+    for n in range(60):
+        stream = Theirs(0x770 + n % 3)
+        kept.append(weakref.ref(stream))
+        COPY[1, 4, stream](x, x)
+        del stream
+    assert sum(k() is not None for k in kept) == 3
+    del x
+    assert not any(k() for k in kept)
+
+
+def test_arrays_that_outlive_streams_keep_nothing_of_them(fake):
+    x = gpu.zeros(4)
+
+    def once():
+        with gpu.stream():
+            COPY[1, 4](x, x)
+
+    for _ in range(2000):
+        once()
+    before = resident_B()
+    for _ in range(30000):
+        once()
+    assert resident_B() - before < 500_000
 
 
 class MemoryPointer:

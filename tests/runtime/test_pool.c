@@ -337,6 +337,28 @@ test_destroyed_stream(void **state)
     assert_int_equal(stats(f).n_driver_allocs, 3);
 }
 
+/* Memory that outlives many streams keeps marks of the work that is not over, no others. */
+static void
+test_many_streams(void **state)
+{
+    struct fixture *f = *state;
+    rt_stream home;
+    bool has_home;
+    uint64_t a = take(f, 20 * MIB, 0);
+    for (uint32_t i = 0; i < 1000; i++) {
+        rt_pool_know(f->pool, 1024 + 1);
+        assert_true(rt_pool_use(f->pool, a, 1024 + 1, &home, &has_home));
+        f->source.over[1] = f->source.begun[1]++;
+        rt_pool_forget(f->pool, 1024 + 1);
+        assert_int_equal(f->source.n_marks, 1);
+    }
+    give(f, a);
+    assert_int_not_equal(take(f, 20 * MIB, 0), a);
+    f->source.over[1] = f->source.begun[1];
+    assert_int_equal(take(f, 20 * MIB, 0), a);
+    assert_int_equal(f->source.n_marks, 0);
+}
+
 static void
 test_captured_stream(void **state)
 {
@@ -606,6 +628,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_uses, setup_ordered, teardown),
         cmocka_unit_test_setup_teardown(test_foreign_streams, setup_ordered, teardown),
         cmocka_unit_test_setup_teardown(test_destroyed_stream, setup_ordered, teardown),
+        cmocka_unit_test_setup_teardown(test_many_streams, setup_ordered, teardown),
         cmocka_unit_test_setup_teardown(test_captured_stream, setup_ordered, teardown),
         cmocka_unit_test_setup_teardown(test_host_memory, setup_noted, teardown),
         cmocka_unit_test_setup_teardown(test_marked_memory, setup_marked, teardown),
