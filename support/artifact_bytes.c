@@ -13,7 +13,7 @@
 #include "support/artifact.h"
 #include "support/bytes.h"
 
-enum { MAX_PARAMS_B = 1 << 20 };
+enum { MAX_PARAMS_B = 1 << 20, MAX_SHARED_B = 1 << 30 };
 
 static void
 write_params(const struct artifact *a, struct sp_str *out)
@@ -93,8 +93,10 @@ read_param(struct sp_reader *r, const struct artifact *a, struct sp_param *param
     param->offset_B = sp_get_u32(r);
     param->size_B = sp_get_u32(r);
     uint32_t size_B = param->size_B;
-    bool size_good = size_B == 1 || size_B == 2 || size_B == 4 || size_B == 8;
-    return param->kind <= SP_PARAM_GRID && argument <= UINT16_MAX && size_good &&
+    bool scalar = param->kind == SP_PARAM_SCALAR, own = param->kind >= SP_PARAM_FAULT;
+    bool size_good = size_B == 8 || (scalar && (size_B == 1 || size_B == 2 || size_B == 4));
+    return param->kind <= SP_PARAM_GRID &&
+           (own ? argument <= UINT16_MAX : argument < a->n_arguments) && size_good &&
            a->params_size_B >= size_B && param->offset_B <= a->params_size_B - size_B &&
            param->offset_B % size_B == 0;
 }
@@ -220,6 +222,16 @@ read_code(struct sp_reader *r, struct artifact *a)
     return true;
 }
 
+/* Where blocks of a GPU meet is a parameter. */
+static bool
+read_can_meet(const struct artifact *a)
+{
+    bool can = !a->cooperative || a->kind == SP_CODE_OBJECT;
+    for (uint32_t i = 0; i < a->n_params; i++)
+        can |= a->params[i].kind == SP_PARAM_GRID;
+    return can;
+}
+
 static bool
 read_all(struct sp_reader *r, struct artifact *a)
 {
@@ -239,6 +251,8 @@ read_all(struct sp_reader *r, struct artifact *a)
     a->facts = sp_get_u32(r);
     for (size_t i = 0; i < sizeof a->key.bytes; i++)
         a->key.bytes[i] = sp_get_u8(r);
+    if (a->added_B > a->shared_B || a->shared_B > MAX_SHARED_B || !read_can_meet(a))
+        return false;
     return read_code(r, a) && sp_reader_done(r);
 }
 

@@ -28,11 +28,12 @@ make(void)
     a->entry = heap_text("entry");
     a->name = heap_text("saxpy");
     a->target = heap_text("sm_90");
-    a->n_params = 2;
-    a->params = sp_alloc(2 * sizeof *a->params);
+    a->n_params = 3;
+    a->params = sp_alloc(3 * sizeof *a->params);
     a->params[0] = (struct sp_param){SP_PARAM_STRIDE, 2, 3, 8, 8};
     a->params[1] = (struct sp_param){SP_PARAM_SCALAR, 0, 1, 4, 4};
-    a->params_size_B = 16;
+    a->params[2] = (struct sp_param){SP_PARAM_GRID, 0, 0, 16, 8};
+    a->params_size_B = 24;
     a->n_arguments = 4;
     a->written = 0x8000000000000005;
     a->n_sites = 1;
@@ -92,15 +93,15 @@ what_is_written_is_read(void **state)
     assert_string_equal(a->entry, "entry");
     assert_string_equal(a->name, "saxpy");
     assert_string_equal(a->target, "sm_90");
-    assert_int_equal(a->n_params, 2);
-    for (int i = 0; i < 2; i++) {
+    assert_int_equal(a->n_params, 3);
+    for (int i = 0; i < 3; i++) {
         assert_int_equal(a->params[i].kind, b->params[i].kind);
         assert_int_equal(a->params[i].axis, b->params[i].axis);
         assert_int_equal(a->params[i].argument, b->params[i].argument);
         assert_int_equal(a->params[i].offset_B, b->params[i].offset_B);
         assert_int_equal(a->params[i].size_B, b->params[i].size_B);
     }
-    assert_int_equal(a->params_size_B, 16);
+    assert_int_equal(a->params_size_B, 24);
     assert_int_equal(a->n_arguments, 4);
     assert_true(a->written == b->written);
     assert_int_equal(a->sites[0].code, SP_E_RAISED);
@@ -152,7 +153,7 @@ static void
 ranges_are_checked(void **state)
 {
     (void)state;
-    for (int what = 0; what < 9; what++) {
+    for (int what = 0; what < 15; what++) {
         struct artifact *a = make(), *read = NULL;
         switch (what) {
         case 0: a->kind = SP_N_CODE_KINDS; break;
@@ -164,6 +165,12 @@ ranges_are_checked(void **state)
         case 6: a->warnings.data[0].code = SP_N_WARNINGS; break;
         case 7: a->n_origins = 2; break;
         case 8: a->sites[0].n_values = SP_PRINT_VALUES + 1; break;
+        case 9: a->params[0].argument = 4; break;
+        case 10: a->params[1].argument = UINT16_MAX; break;
+        case 11: a->params[2] = (struct sp_param){SP_PARAM_FAULT, 0, 0, 20, 4}; break;
+        case 12: a->n_params = 2; break; /* the blocks have no place to meet */
+        case 13: a->added_B = a->shared_B + 1; break;
+        case 14: a->shared_B = UINT32_MAX; break;
         }
         struct sp_str bytes;
         sp_str_init(&bytes);
