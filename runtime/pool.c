@@ -33,6 +33,7 @@ rt_pool_create(const struct pool_source *source, bool caching)
     pool->source = *source;
     pool->caching = caching;
     pool->streams = pool_stream_new(0);
+    pthread_mutex_init(&pool->waiting, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     return pool;
 }
@@ -40,6 +41,7 @@ rt_pool_create(const struct pool_source *source, bool caching)
 void
 rt_pool_mend(struct rt_pool *pool)
 {
+    pthread_mutex_init(&pool->waiting, NULL);
     pthread_mutex_init(&pool->lock, NULL);
 }
 
@@ -71,6 +73,7 @@ rt_pool_destroy(struct rt_pool *pool)
     }
     free(pool->buckets);
     pthread_mutex_destroy(&pool->lock);
+    pthread_mutex_destroy(&pool->waiting);
     free(pool);
 }
 
@@ -214,16 +217,21 @@ pool_give_back(struct rt_pool *pool, uint64_t keep_B)
     return given_B;
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* With the lock held, which is let go meanwhile. What a wait covers is noted in the streams as it
+ * begins, so another one begins when it is over. */
 static bool
 pool_wait(struct rt_pool *pool)
 {
+    pthread_mutex_unlock(&pool->lock);
+    pthread_mutex_lock(&pool->waiting);
+    pthread_mutex_lock(&pool->lock);
     uint64_t over = pool_before_wait(pool);
     pthread_mutex_unlock(&pool->lock);
     bool ok = pool->source.wait(pool->source.context);
     pthread_mutex_lock(&pool->lock);
     if (ok)
         pool_after_wait(pool, over);
+    pthread_mutex_unlock(&pool->waiting);
     return ok;
 }
 

@@ -62,6 +62,7 @@ struct pool_stream {
 struct rt_pool {
     struct pool_source source;
     bool caching;
+    pthread_mutex_t waiting;     /* one wait for everything at a time; taken before `lock` */
     pthread_mutex_t lock;        /* of everything below */
     struct pool_stream *streams; /* the default one last */
     struct pool_segment *segments;

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/pool.h"
 #include "tests/support/check.h"
@@ -15,6 +16,7 @@ struct source {
     uint32_t n_allocs, n_frees, n_waits, n_marks, n_renewed;
     uint64_t begun[N_STREAMS], over[N_STREAMS]; /* pieces of work per stream */
     uint32_t captured;                          /* of this stream no mark can be had; 0: none */
+    uint32_t n_waiting, most_waiting;           /* at the same time */
     enum pool_answer answer;
 };
 
@@ -87,7 +89,17 @@ source_wait(void *context)
     struct source *source = context;
     pthread_mutex_lock(&source->lock);
     source->n_waits++;
-    memcpy(source->over, source->begun, sizeof source->over);
+    if (++source->n_waiting > source->most_waiting)
+        source->most_waiting = source->n_waiting;
+    uint64_t begun[N_STREAMS];
+    memcpy(begun, source->begun, sizeof begun);
+    pthread_mutex_unlock(&source->lock);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL); /* others may come meanwhile */
+    pthread_mutex_lock(&source->lock);
+    for (int i = 0; i < N_STREAMS; i++)
+        if (source->over[i] < begun[i])
+            source->over[i] = begun[i];
+    source->n_waiting--;
     pthread_mutex_unlock(&source->lock);
     return true;
 }
@@ -618,6 +630,37 @@ test_threads(void **state)
     assert_int_equal(stats(f).n_live, 0);
 }
 
+static void *
+ask_for_too_much(void *argument)
+{
+    struct fixture *f = argument;
+    struct sp_diag diag;
+    uint64_t address;
+    sp_diag_init(&diag);
+    bool ok = rt_pool_alloc(f->pool, 20 * MIB, 0, &address, &diag);
+    sp_diag_finish(&diag);
+    return ok ? f : NULL;
+}
+
+/* What a wait covers is known by when it began, of one at a time. */
+static void
+test_waits(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t threads[4];
+    void *got;
+    uint64_t held = take(f, 90 * MIB, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_for_too_much, f), 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &got);
+        assert_null(got);
+    }
+    assert_int_equal(f->source.n_waits, 4);
+    assert_int_equal(f->source.most_waiting, 1);
+    give(f, held);
+}
+
 int
 main(void)
 {
@@ -640,6 +683,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_random, setup_ordered, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup_ordered, teardown),
         cmocka_unit_test_setup_teardown(test_threads, setup_marked, teardown),
+        cmocka_unit_test_setup_teardown(test_waits, setup_ordered, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
