@@ -31,7 +31,7 @@
 
 /* Raised when the meaning of files changes. */
 static const char disk_magic[8] = "GPUJIT\n\1";
-enum { DISK_HEAD_B = 8 + 16 + 8 + 16, DISK_TOUCH_S = 60, DISK_POLL_MS = 2 };
+enum { DISK_HEAD_B = 8 + 16 + 8 + 16, DISK_TOUCH_S = 60, DISK_POLL_MS = 2, DISK_TRIES = 100 };
 
 struct rt_disk *
 rt_disk_create(void)
@@ -163,7 +163,7 @@ disk_write_all(int fd, const char *bytes, size_t size_B)
     return true;
 }
 
-/* A name that no other writer has. */
+/* A name that no other writer has, but in another container, or one that was killed. */
 static void
 disk_print_tmp(struct rt_disk *disk, struct sp_digest key, char name[100])
 {
@@ -179,9 +179,14 @@ static bool
 disk_write(struct rt_disk *disk, int folder, struct sp_digest key, const struct sp_str *file)
 {
     char tmp[100], name[48];
-    disk_print_tmp(disk, key, tmp);
+    int fd = -1;
     disk_print_name(key, "", DISK_SUFFIX, name);
-    int fd = openat(folder, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    for (int tries = 0; tries < DISK_TRIES && fd < 0; tries++) {
+        disk_print_tmp(disk, key, tmp);
+        fd = openat(folder, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
     if (fd < 0)
         return false;
     bool ok = disk_write_all(fd, file->data, file->len);
