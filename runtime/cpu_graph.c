@@ -7,7 +7,11 @@
  * capture cannot wait for work outside, two captures do not meet, and streams that came in by an
  * event must have been waited for at the end. For the last each stream has a count of its work, an
  * event the count at its record, and a stream that waits for the event marks the other as waited
- * for so far. */
+ * for so far.
+ *
+ * A replay is whole, and updates are before or behind it: the lock of the captures is held. Not so
+ * where the graph calls Python, which runs with the GIL: its replays are one at a time as long as
+ * what is called does not let go of that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -357,16 +361,21 @@ graph_launch(struct rt_graph *base, rt_stream stream, uint64_t thread, struct sp
     struct cpu_graph *graph = (struct cpu_graph *)base, *outer;
     struct cpu_device *dev = graph_device(base->dev);
     struct graph_stream *of;
+    bool ok = true, calls = false;
     pthread_mutex_lock(&dev->captures.lock);
     outer = graph_of(dev, stream, &of);
     if (outer) {
         of->n_work += graph->nodes.len;
         graph_add_all(outer, graph);
     }
-    pthread_mutex_unlock(&dev->captures.lock);
-    bool ok = true;
+    for (uint32_t i = 0; i < graph->nodes.len; i++)
+        calls |= graph->nodes.data[i].kind == NODE_CALL;
+    if (calls)
+        pthread_mutex_unlock(&dev->captures.lock);
     for (uint32_t i = 0; ok && !outer && i < graph->nodes.len; i++)
         ok = graph_start_node(dev, &graph->nodes.data[i], thread, diag);
+    if (!calls)
+        pthread_mutex_unlock(&dev->captures.lock);
     return ok;
 }
 
@@ -384,13 +393,17 @@ static bool
 graph_update(struct rt_graph *base, uint32_t index, struct rt_code *code,
              const struct rt_launch *launch, void *params, struct sp_diag *diag)
 {
+    struct cpu_device *dev = graph_device(base->dev);
+    pthread_mutex_lock(&dev->captures.lock);
     struct graph_node *node = graph_find_launch((struct cpu_graph *)base, index);
-    if (!node || &node->code->base != code)
-        return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "a graph has no such launch");
-    free(node->params);
-    node->launch = *launch;
-    node->params = graph_copy_params(node->code, params);
-    return true;
+    bool ok = node && &node->code->base == code;
+    if (ok) {
+        free(node->params);
+        node->launch = *launch;
+        node->params = graph_copy_params(node->code, params);
+    }
+    pthread_mutex_unlock(&dev->captures.lock);
+    return ok || sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "a graph has no such launch");
 }
 
 static bool

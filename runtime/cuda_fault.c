@@ -100,10 +100,20 @@ fault_find_raised(const struct cuda_faults *faults, uint32_t *slot_out)
     return found;
 }
 
+/* The per-thread stream is another one in each thread, so who waits there is asked too. */
+static bool
+fault_is_over(const struct cuda_slot *slot, const rt_stream *stream, uint64_t thread,
+              uint64_t before)
+{
+    return slot->ticket <= before &&
+           (!stream || (*stream == slot->stream &&
+                        (*stream != RT_STREAM_PER_THREAD || slot->thread == thread)));
+}
+
 /* With the lock held: what was waited for is freed; what raised is kept for the thread that
- * launched. */
+ * launched. NULL: all streams were. */
 static void
-fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t before)
+fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t thread, uint64_t before)
 {
     struct cuda_faults *faults = &dev->faults;
     uint32_t first = 0;
@@ -121,10 +131,8 @@ fault_scan(struct cuda_device *dev, const rt_stream *stream, uint64_t before)
     }
     atomic_store_explicit(&faults->n_unraised, faults->unraised.all.len, memory_order_relaxed);
     for (uint32_t i = 0; i < CUDA_N_SLOTS; i++) {
-        struct cuda_slot *slot = &faults->slots[i];
-        if (!slot->code)
-            continue;
-        if (slot->ticket <= before && (!stream || *stream == slot->stream))
+        const struct cuda_slot *slot = &faults->slots[i];
+        if (slot->code && fault_is_over(slot, stream, thread, before))
             fault_release(faults, i);
     }
     /* Replays in flight print behind the buffer's present begin. */
@@ -154,7 +162,7 @@ fault_drain(struct cuda_device *dev, struct sp_diag *diag)
     CUresult result = dev->api->cuCtxSynchronize();
     if (result != CUDA_SUCCESS)
         return rt_cuda_fail(dev->driver, "cuCtxSynchronize", result, diag);
-    fault_scan(dev, NULL, before);
+    fault_scan(dev, NULL, 0, before);
     return true;
 }
 
@@ -229,7 +237,7 @@ fault_clear_prints(struct cuda_device *dev)
     uint64_t before = atomic_load(&dev->recents.n_launched);
     CUstreamCaptureMode mode = cuda_relax(dev);
     if (dev->api->cuCtxSynchronize() == CUDA_SUCCESS)
-        fault_scan(dev, NULL, before);
+        fault_scan(dev, NULL, 0, before);
     cuda_unrelax(dev, mode);
 }
 
@@ -243,7 +251,8 @@ rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint
         !atomic_load_explicit(&faults->n_unraised, memory_order_relaxed))
         return true;
     pthread_mutex_lock(&faults->lock);
-    fault_scan(dev, wait->stream, before);
+    /* Who recorded an event is not known. */
+    fault_scan(dev, wait->stream, wait->event ? UINT64_MAX : wait->thread, before);
     if (dev->captures.n_printing && faults->prints.n_read > faults->prints.capacity / 2)
         fault_clear_prints(dev);
     bool ok = rt_unraised_take(&faults->unraised, wait, diag);

@@ -2,7 +2,7 @@
  * libraries' work is in it; what is noted beside it is the node of each launch of ours, by which
  * its parameters are set later. A graph is instantiated when its capture ends, and both are kept:
  * the graph to be copied into other captures, the executable to be launched. Parameters are set in
- * both. */
+ * both. The driver does not lock graphs: replays and updates of one are held apart here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +22,7 @@ struct cuda_graph {
     struct rt_graph base;
     struct cuda_graph *next; /* among those being captured */
     uint64_t id;             /* of the capture */
+    pthread_mutex_t lock;    /* of what follows, once it is captured */
     CUgraph graph;
     CUgraphExec exec;
     SP_VEC(struct graph_node) nodes; /* of our launches */
@@ -98,11 +99,46 @@ graph_of_stream(struct rt_device *base, rt_stream stream)
     struct cuda_device *dev = (struct cuda_device *)base;
     struct cuda_capture capture;
     struct cuda_graph *graph = NULL;
+    struct sp_diag ignored;
     pthread_mutex_lock(&dev->graphs.lock);
-    if (dev->graphs.capturing && rt_cuda_capture_info(dev, stream, &capture))
-        graph = graph_by_id(dev, capture.id);
+    bool any = dev->graphs.capturing != NULL;
     pthread_mutex_unlock(&dev->graphs.lock);
+    if (!any)
+        return NULL;
+    sp_diag_init(&ignored);
+    enum cuda_entered entered = cuda_enter(dev, &ignored);
+    sp_diag_finish(&ignored);
+    if (entered != CUDA_ENTER_FAILED && rt_cuda_capture_info(dev, stream, &capture)) {
+        pthread_mutex_lock(&dev->graphs.lock);
+        graph = graph_by_id(dev, capture.id);
+        pthread_mutex_unlock(&dev->graphs.lock);
+    }
+    cuda_leave(dev, entered);
     return graph ? &graph->base : NULL;
+}
+
+/* The driver's part of it. */
+static bool
+graph_start(struct cuda_device *dev, rt_stream stream, CUstreamCaptureMode mode, uint64_t *id_out,
+            struct sp_diag *diag)
+{
+    struct cuda_capture capture;
+    CUgraph none;
+    enum cuda_entered entered = cuda_enter(dev, diag);
+    if (entered == CUDA_ENTER_FAILED)
+        return false;
+    CUresult result = dev->api->cuStreamBeginCapture((CUstream)stream, mode);
+    bool ok =
+        result == CUDA_SUCCESS || rt_cuda_fail(dev->driver, "cuStreamBeginCapture", result, diag);
+    if (ok && !rt_cuda_capture_info(dev, stream, &capture)) {
+        ok = sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "a capture has no number");
+        if (dev->api->cuStreamEndCapture((CUstream)stream, &none) == CUDA_SUCCESS && none)
+            dev->api->cuGraphDestroy(none);
+    }
+    cuda_leave(dev, entered);
+    if (ok)
+        *id_out = capture.id;
+    return ok;
 }
 
 static bool
@@ -115,17 +151,13 @@ graph_begin(struct rt_device *base, rt_stream stream, enum rt_capture_mode mode,
         [RT_CAPTURE_RELAXED] = CU_STREAM_CAPTURE_MODE_RELAXED,
     };
     struct cuda_device *dev = (struct cuda_device *)base;
-    struct cuda_capture capture;
-    bool ok = graph_has_api(dev, diag);
-    if (ok)
-        CUDA_CALL(dev, diag, ok, cuStreamBeginCapture, (CUstream)stream, modes[mode]);
-    if (!ok)
+    uint64_t id;
+    if (!graph_has_api(dev, diag) || !graph_start(dev, stream, modes[mode], &id, diag))
         return false;
-    if (!rt_cuda_capture_info(dev, stream, &capture))
-        return sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL, "a capture has no number");
     struct cuda_graph *graph = sp_alloc(sizeof *graph);
     memset(graph, 0, sizeof *graph);
-    graph->id = capture.id;
+    pthread_mutex_init(&graph->lock, NULL);
+    graph->id = id;
     pthread_mutex_lock(&dev->graphs.lock);
     graph->next = dev->graphs.capturing;
     dev->graphs.capturing = graph;
@@ -181,17 +213,34 @@ graph_nest(struct cuda_device *dev, struct cuda_graph *graph, rt_stream stream,
     return ok;
 }
 
+/* What it raises from now on is this thread's. */
+static void
+graph_set_thread(struct cuda_device *dev, struct cuda_graph *graph, uint64_t thread)
+{
+    pthread_mutex_lock(&dev->faults.lock);
+    for (uint32_t i = 0; i < graph->nodes.len; i++)
+        graph->nodes.data[i].captured->thread = thread;
+    pthread_mutex_unlock(&dev->faults.lock);
+}
+
 static bool
 graph_launch(struct rt_graph *base, rt_stream stream, uint64_t thread, struct sp_diag *diag)
 {
     struct cuda_graph *graph = (struct cuda_graph *)base;
     struct cuda_device *dev = (struct cuda_device *)base->dev;
+    enum cuda_entered entered = cuda_enter(dev, diag);
+    if (entered == CUDA_ENTER_FAILED)
+        return false;
     bool ok;
-    if (graph_is_capturing(base->dev, stream))
-        return graph_nest(dev, graph, stream, diag);
-    for (uint32_t i = 0; i < graph->nodes.len; i++)
-        graph->nodes.data[i].captured->thread = thread;
-    CUDA_CALL(dev, diag, ok, cuGraphLaunch, graph->exec, (CUstream)stream);
+    pthread_mutex_lock(&graph->lock);
+    if (stream > RT_STREAM_LEGACY && cuda_is_capturing(dev, stream)) {
+        ok = graph_nest(dev, graph, stream, diag);
+    } else {
+        graph_set_thread(dev, graph, thread);
+        CUDA_CALL(dev, diag, ok, cuGraphLaunch, graph->exec, (CUstream)stream);
+    }
+    pthread_mutex_unlock(&graph->lock);
+    cuda_leave(dev, entered);
     return ok;
 }
 
@@ -224,9 +273,11 @@ graph_update(struct rt_graph *base, uint32_t index, struct rt_code *code_base,
     };
     CUgraphNode node = graph->nodes.data[index].node;
     bool ok;
+    pthread_mutex_lock(&graph->lock);
     CUDA_CALL(dev, diag, ok, cuGraphKernelNodeSetParams, node, &how);
     if (ok)
         CUDA_CALL(dev, diag, ok, cuGraphExecKernelNodeSetParams, graph->exec, node, &how);
+    pthread_mutex_unlock(&graph->lock);
     return ok;
 }
 
@@ -258,6 +309,7 @@ graph_destroy(struct rt_graph *base)
     }
     sp_diag_finish(&ignored);
     sp_vec_finish(&graph->nodes);
+    pthread_mutex_destroy(&graph->lock);
     free(graph);
 }
 

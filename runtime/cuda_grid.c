@@ -13,8 +13,6 @@
 #include "runtime/cuda_t.h"
 #include "support/arena.h"
 
-#define GRID_PER_THREAD ((rt_stream)2) /* CU_STREAM_PER_THREAD */
-
 void
 rt_cuda_grids_init(struct cuda_grids *grids)
 {
@@ -93,7 +91,7 @@ grid_find_word(struct cuda_device *dev, const struct rt_launch *launch, uint64_t
                struct sp_diag *diag)
 {
     struct cuda_grids *grids = &dev->grids;
-    uint64_t thread = launch->stream == GRID_PER_THREAD ? launch->thread : 0;
+    uint64_t thread = launch->stream == RT_STREAM_PER_THREAD ? launch->thread : 0;
     bool ok = false;
     pthread_mutex_lock(&grids->lock);
     for (uint32_t i = 0; !ok && i < grids->words.len; i++) {

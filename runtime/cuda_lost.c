@@ -28,6 +28,7 @@ lost_is_final(CUresult result)
 {
     switch (result) {
     case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_CONTAINED:
     case CUDA_ERROR_ILLEGAL_ADDRESS:
     case CUDA_ERROR_LAUNCH_TIMEOUT:
     case CUDA_ERROR_ASSERT:
@@ -36,7 +37,8 @@ lost_is_final(CUresult result)
     case CUDA_ERROR_MISALIGNED_ADDRESS:
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED: return true;
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_EXTERNAL_DEVICE: return true;
     default: return false;
     }
 }
@@ -125,6 +127,8 @@ rt_cuda_recents_waited(struct cuda_recents *recents, const rt_stream *stream, ui
             ;
         return;
     }
+    if (*stream == RT_STREAM_PER_THREAD)
+        return; /* of which thread is not in the ring */
     uint64_t first = atomic_load_explicit(&recents->n_done, memory_order_relaxed);
     if (before > CUDA_N_RECENT && first < before - CUDA_N_RECENT)
         first = before - CUDA_N_RECENT;

@@ -74,15 +74,15 @@ memory_make(struct cuda_device *dev, const char *function, memory_maker *make, u
     if (!memory_enter(dev, &in, diag))
         return POOL_FAILED;
     CUresult result = make(dev->api, size_B, &address);
-    memory_leave(dev, &in);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY)
-        return POOL_FULL;
-    if (result != CUDA_SUCCESS) {
+    enum pool_answer answer = result == CUDA_SUCCESS               ? POOL_OK
+                              : result == CUDA_ERROR_OUT_OF_MEMORY ? POOL_FULL
+                                                                   : POOL_FAILED;
+    if (answer == POOL_FAILED)
         rt_cuda_fail(dev->driver, function, result, diag);
-        return POOL_FAILED;
-    }
-    *address_out = address;
-    return POOL_OK;
+    memory_leave(dev, &in);
+    if (answer == POOL_OK)
+        *address_out = address;
+    return answer;
 }
 
 static enum pool_answer
@@ -180,7 +180,7 @@ memory_give_event(struct cuda_device *dev, CUevent event)
 static CUstream
 memory_stream(rt_stream stream)
 {
-    return (CUstream)(stream <= 2 ? 0 : stream);
+    return (CUstream)(stream <= RT_STREAM_PER_THREAD ? 0 : stream);
 }
 
 /* With the context current. */
@@ -324,9 +324,10 @@ rt_cuda_memory_info(struct rt_device *base, uint64_t *free_B_out, uint64_t *tota
     if (!memory_enter(dev, &in, diag))
         return false;
     CUresult result = dev->api->cuMemGetInfo(&free_B, &total_B);
+    bool ok = result == CUDA_SUCCESS || rt_cuda_fail(dev->driver, "cuMemGetInfo", result, diag);
     memory_leave(dev, &in);
-    if (result != CUDA_SUCCESS)
-        return rt_cuda_fail(dev->driver, "cuMemGetInfo", result, diag);
+    if (!ok)
+        return false;
     *free_B_out = free_B;
     *total_B_out = total_B;
     return true;
@@ -348,9 +349,11 @@ rt_cuda_query(struct rt_device *base, uint64_t address, struct rt_memory *memory
         dev->api->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address);
         dev->api->cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address);
     }
+    bool ok = result == CUDA_SUCCESS || result == CUDA_ERROR_INVALID_VALUE ||
+              rt_cuda_fail(dev->driver, "cuPointerGetAttribute", result, diag);
     cuda_leave(dev, entered);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE)
-        return rt_cuda_fail(dev->driver, "cuPointerGetAttribute", result, diag);
+    if (!ok)
+        return false;
     struct rt_memory memory = {RT_MEMORY_UNKNOWN, -1};
     if (result == CUDA_SUCCESS && (managed & 0xff))
         memory = (struct rt_memory){RT_MEMORY_MANAGED, ordinal};

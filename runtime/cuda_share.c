@@ -17,11 +17,15 @@ share_lock(struct rt_device *base, uint64_t address, uint64_t size_B, uint64_t *
     if (!ok)
         return false;
     CUDA_CALL(dev, diag, ok, cuMemHostGetDevicePointer, &device, host, 0);
-    if (ok)
+    if (ok) {
         *device_address_out = device;
-    else
-        dev->api->cuMemHostUnregister(host);
-    return ok;
+        return true;
+    }
+    struct sp_diag ignored;
+    sp_diag_init(&ignored);
+    CUDA_CALL(dev, &ignored, ok, cuMemHostUnregister, host);
+    sp_diag_finish(&ignored);
+    return false;
 }
 
 static bool
@@ -121,12 +125,12 @@ share_reach(struct rt_device *base, struct rt_device *other, bool on, struct sp_
         return false;
     CUresult result = on ? dev->api->cuCtxEnablePeerAccess(context, 0)
                          : dev->api->cuCtxDisablePeerAccess(context);
+    bool ok = result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ||
+              result == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED ||
+              rt_cuda_fail(dev->driver, on ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess",
+                           result, diag);
     cuda_leave(dev, entered);
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED ||
-        result == CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)
-        return true;
-    return rt_cuda_fail(dev->driver, on ? "cuCtxEnablePeerAccess" : "cuCtxDisablePeerAccess",
-                        result, diag);
+    return ok;
 }
 
 static bool

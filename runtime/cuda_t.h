@@ -187,7 +187,7 @@ struct cuda_captured {
     struct cuda_code *code; /* a share */
     struct cuda_cell cell;
     CUdeviceptr word; /* where its blocks meet; 0: they do not */
-    uint64_t thread;  /* of the host, that captured or replayed last */
+    uint64_t thread;  /* of the host, that captured or replayed last; under the faults' lock */
     uint32_t number;
     bool prints;
     bool has_object; /* whose end frees this */

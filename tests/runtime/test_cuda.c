@@ -473,69 +473,6 @@ test_faults_in_order(void **state)
     rt_code_unload(code);
 }
 
-static bool
-wait_as(struct fixture *f, uint64_t thread, bool own_only)
-{
-    struct rt_wait wait = {.timeout_ms = -1, .thread = thread, .own_only = own_only};
-    bool done = false;
-    bool ok = rt_device_wait_for(f->dev, &wait, &done, &f->diag);
-    assert_true(ok == (f->diag.code == SP_OK));
-    return ok;
-}
-
-/* An exception is the launching thread's; another one that asks raises a copy, once. */
-static void
-test_faults_of_threads(void **state)
-{
-    struct fixture *f = *state;
-    struct rt_code *code = load(f, true);
-    struct rt_launch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    uint64_t params[3] = {0};
-    f->fake->fault_site = 0;
-    for (launch.thread = 1; launch.thread <= 3; launch.thread++)
-        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
-    f->fake->fault_site = -1;
-    uint8_t byte = 0; /* a copy says nobody's number, so the exceptions stay */
-    assert_true(rt_device_copy_in(f->dev, (uintptr_t)&byte, &byte, 1, 0, &f->diag));
-    assert_true(wait_as(f, 9, true));
-    assert_false(wait_as(f, 2, true));
-    assert_int_equal(f->diag.n_notes, 1);
-    expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
-    assert_true(wait_as(f, 2, true));
-    for (int i = 0; i < 2; i++) { /* those of 1 and 3 */
-        assert_false(wait_as(f, 9, false));
-        assert_int_equal(f->diag.n_notes, 2);
-        expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
-    }
-    assert_true(wait_as(f, 9, false));
-    assert_true(wait_as(f, 2, false));
-    for (uint64_t thread = 1; thread <= 3; thread += 2) {
-        assert_false(wait_as(f, thread, false));
-        expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
-        assert_true(wait_as(f, thread, false));
-    }
-    rt_code_unload(code);
-}
-
-/* Threads that never wait: what others have raised of theirs is forgotten some day. */
-static void
-test_faults_of_many_threads(void **state)
-{
-    struct fixture *f = *state;
-    struct rt_code *code = load(f, true);
-    struct rt_launch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
-    uint64_t params[3] = {0};
-    struct cuda_device *dev = (struct cuda_device *)f->dev;
-    f->fake->fault_site = 0;
-    for (launch.thread = 1; launch.thread <= 1000; launch.thread++) {
-        assert_true(rt_device_launch(f->dev, code, &launch, params, &f->diag));
-        assert_false(wait_as(f, 5000, false));
-        expect(f, SP_E_OUT_OF_BOUNDS, "index 11", NULL);
-    }
-    assert_true(dev->faults.unraised.all.len <= 64);
-    rt_code_unload(code);
-}
-
 /* Blocks that wait for each other: each stream has a place for them, which stays. */
 static void
 test_cooperative(void **state)
@@ -619,8 +556,6 @@ main(int argc, char **argv)
         WITH_DEVICE(test_faults_of_later_launches),
         WITH_DEVICE(test_faults_fill_up),
         WITH_DEVICE(test_faults_in_order),
-        WITH_DEVICE(test_faults_of_threads),
-        WITH_DEVICE(test_faults_of_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
