@@ -254,8 +254,8 @@ capture_give_away(struct cuda_device *dev, CUgraph graph, struct cuda_captured *
         pthread_mutex_unlock(&captured->grave->lock);
         return;
     }
-    if (api->cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE) != CUDA_SUCCESS)
-        dev->captures.n_kept++; /* by us: its reference is never given back */
+    /* If it fails the reference is ours for ever. */
+    (void)api->cuGraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE);
 }
 
 bool

@@ -154,26 +154,32 @@ fault_find_free(struct cuda_faults *faults, uint32_t *slot_out)
     return false;
 }
 
-/* With the lock held: waits for all launches there are. */
+/* With the lock held: waits for all launches there are, or while a stream is captured for those
+ * before this one. */
 static bool
-fault_drain(struct cuda_device *dev, struct sp_diag *diag)
+fault_drain(struct cuda_device *dev, const struct rt_launch *launch, struct sp_diag *diag)
 {
     uint64_t before = atomic_load(&dev->faults.n_launched);
-    CUresult result = dev->api->cuCtxSynchronize();
+    const rt_stream *stream = rt_cuda_graphs_capturing(dev) ? &launch->stream : NULL;
+    CUresult result =
+        stream ? dev->api->cuStreamSynchronize((CUstream)*stream) : dev->api->cuCtxSynchronize();
     if (result != CUDA_SUCCESS)
-        return rt_cuda_fail(dev->driver, "cuCtxSynchronize", result, diag);
-    fault_scan(dev, NULL, 0, before);
+        return rt_cuda_fail(dev->driver, stream ? "cuStreamSynchronize" : "cuCtxSynchronize",
+                            result, diag);
+    fault_scan(dev, stream, launch->thread, before);
     return true;
 }
 
 /* With the lock held: a printer for the slot, with room in the buffer if waiting can bring it. */
 static bool
-fault_take_printer(struct cuda_device *dev, uint32_t slot, struct sp_diag *diag)
+fault_take_printer(struct cuda_device *dev, uint32_t slot, const struct rt_launch *launch,
+                   struct sp_diag *diag)
 {
     enum cuda_print state = rt_cuda_print_take(dev, slot, false, diag);
     if (state != CUDA_PRINT_FULL)
         return state == CUDA_PRINT_READY;
-    return fault_drain(dev, diag) && rt_cuda_print_take(dev, slot, true, diag) == CUDA_PRINT_READY;
+    return fault_drain(dev, launch, diag) &&
+           rt_cuda_print_take(dev, slot, true, diag) == CUDA_PRINT_READY;
 }
 
 bool
@@ -187,10 +193,10 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct
         faults->closed ? rt_say_reset(&dev->base, diag) : faults->host || fault_alloc(dev, diag);
     uint32_t slot = 0;
     if (ok && !fault_find_free(faults, &slot)) {
-        ok = fault_drain(dev, diag);
+        ok = fault_drain(dev, launch, diag);
         if (ok && !fault_find_free(faults, &slot))
             ok = sp_diag_set(diag, SP_E_INTERNAL_ERROR, NULL,
-                             "too many threads launch kernels that can raise");
+                             "too many launches of kernels that can raise are under way");
     }
     if (ok) {
         memset(&faults->host[slot], 0, sizeof faults->host[slot]);
@@ -199,7 +205,7 @@ rt_cuda_fault_take(struct cuda_device *dev, struct cuda_code *code, const struct
                                .thread = launch->thread,
                                .ticket = UINT64_MAX,
                                .round = (uint16_t)(faults->slots[slot].round + 1)};
-        ok = !code->base.artifact->prints || fault_take_printer(dev, slot, diag);
+        ok = !code->base.artifact->prints || fault_take_printer(dev, slot, launch, diag);
     }
     if (ok) {
         atomic_fetch_add_explicit(&code->shares, 1, memory_order_relaxed);
@@ -229,8 +235,7 @@ rt_cuda_fault_give_back(struct cuda_device *dev, uint32_t slot)
     pthread_mutex_unlock(&dev->faults.lock);
 }
 
-/* With the lock held: replays would fill the buffer, whose begin only moves while nothing runs. In
- * a capture that cannot be waited for. */
+/* With the lock held: replays would fill the buffer, whose begin only moves while nothing runs. */
 static void
 fault_clear_prints(struct cuda_device *dev)
 {
@@ -253,7 +258,8 @@ rt_cuda_faults_collect(struct cuda_device *dev, const struct rt_wait *wait, uint
     pthread_mutex_lock(&faults->lock);
     /* Who recorded an event is not known. */
     fault_scan(dev, wait->stream, wait->event ? UINT64_MAX : wait->thread, before);
-    if (dev->captures.n_printing && faults->prints.n_read > faults->prints.capacity / 2)
+    if (dev->captures.n_printing && faults->prints.n_read > faults->prints.capacity / 2 &&
+        !rt_cuda_graphs_capturing(dev))
         fault_clear_prints(dev);
     bool ok = rt_unraised_take(&faults->unraised, wait, diag);
     atomic_store_explicit(&faults->n_unraised, faults->unraised.all.len, memory_order_relaxed);

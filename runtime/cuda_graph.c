@@ -53,6 +53,15 @@ rt_cuda_capture_info(struct cuda_device *dev, rt_stream stream, struct cuda_capt
            status == CU_STREAM_CAPTURE_STATUS_ACTIVE && ((out->id = id), true);
 }
 
+bool
+rt_cuda_graphs_capturing(struct cuda_device *dev)
+{
+    pthread_mutex_lock(&dev->graphs.lock);
+    bool any = dev->graphs.capturing != NULL;
+    pthread_mutex_unlock(&dev->graphs.lock);
+    return any;
+}
+
 /* With the lock held. */
 static struct cuda_graph *
 graph_by_id(struct cuda_device *dev, uint64_t id)
@@ -100,10 +109,7 @@ graph_of_stream(struct rt_device *base, rt_stream stream)
     struct cuda_capture capture;
     struct cuda_graph *graph = NULL;
     struct sp_diag ignored;
-    pthread_mutex_lock(&dev->graphs.lock);
-    bool any = dev->graphs.capturing != NULL;
-    pthread_mutex_unlock(&dev->graphs.lock);
-    if (!any)
+    if (!rt_cuda_graphs_capturing(dev))
         return NULL;
     sp_diag_init(&ignored);
     enum cuda_entered entered = cuda_enter(dev, &ignored);

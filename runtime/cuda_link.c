@@ -92,6 +92,7 @@ rt_cuda_assemble(struct rt_device *base, const struct artifact *artifact,
     CUlinkState link;
     void *cubin;
     size_t size_B;
+    CUstreamCaptureMode mode = cuda_relax(dev); /* as for loading, which comes next */
     bool made = api->cuLinkCreate(n, keys, values, &link) == CUDA_SUCCESS;
     bool ok =
         made && api->cuLinkAddData(link, CU_JIT_INPUT_PTX, artifact->code, artifact->size_B + 1,
@@ -101,6 +102,7 @@ rt_cuda_assemble(struct rt_device *base, const struct artifact *artifact,
         *out = link_artifact(artifact, cubin, size_B);
     if (made)
         api->cuLinkDestroy(link); /* the cubin is its own */
+    cuda_unrelax(dev, mode);
     cuda_leave(dev, entered);
     return ok;
 }

@@ -132,7 +132,7 @@ memory_wait(void *context)
 {
     struct cuda_device *dev = context;
     struct cuda_memory_entered in;
-    if (!memory_enter(dev, &in, NULL))
+    if (rt_cuda_graphs_capturing(dev) || !memory_enter(dev, &in, NULL))
         return false;
     bool ok = dev->api->cuCtxSynchronize() == CUDA_SUCCESS;
     memory_leave(dev, &in);

@@ -127,10 +127,12 @@ rt_cuda_print_collect(struct cuda_device *dev, uint64_t counters_out[2])
     struct cuda_faults *faults = &dev->faults;
     uint64_t counters[2];
     CUstream on;
+    CUstreamCaptureMode mode = cuda_relax(dev); /* other threads may be capturing */
     bool known = rt_cuda_aside(dev, &on) == CUDA_SUCCESS &&
                  dev->api->cuMemcpyDtoHAsync(counters, faults->print_counters, sizeof counters,
                                              on) == CUDA_SUCCESS &&
                  dev->api->cuStreamSynchronize(on) == CUDA_SUCCESS;
+    cuda_unrelax(dev, mode);
     if (!known) { /* the context is dead: what is written can be read all the same */
         counters[0] = faults->print_base;
         counters[1] = faults->n_print_lost;

@@ -197,7 +197,7 @@ struct cuda_captured {
 struct cuda_captures {
     SP_VEC(struct cuda_captured *) all;
     _Atomic(uint32_t) n; /* in `all` */
-    uint32_t n_numbers, n_printing, n_kept;
+    uint32_t n_numbers, n_printing;
     SP_VEC(void *) chunks;
     SP_VEC(struct cuda_cell) free_cells;
     struct cuda_grave *grave;
@@ -411,6 +411,8 @@ cuda_is_capturing(const struct cuda_device *dev, rt_stream stream)
 extern const struct rt_graph_ops rt_cuda_graph_ops;
 /* False: the stream is not being captured. With the context current. */
 bool rt_cuda_capture_info(struct cuda_device *dev, rt_stream stream, struct cuda_capture *out);
+/* Whether a capture of ours is under way: a wait for all streams would be an error, and spoil it. */
+bool rt_cuda_graphs_capturing(struct cuda_device *dev);
 /* A launch became part of a capture, perhaps one of ours. */
 void rt_cuda_graph_note(struct cuda_device *dev, const struct cuda_capture *capture,
                         struct cuda_captured *captured);
