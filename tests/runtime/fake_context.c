@@ -175,10 +175,11 @@ cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
     must_be_the_process_that_started();
     fake_lock();
-    fake_cuda()->n_retained--;
-    retained[device]--;
+    bool is_retained = retained[device] > 0;
+    fake_cuda()->n_retained -= is_retained;
+    retained[device] -= is_retained;
     fake_unlock();
-    return CUDA_SUCCESS;
+    return is_retained ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult
@@ -210,7 +211,8 @@ cuDevicePrimaryCtxReset_v2(CUdevice device)
         fake_cuda()->n_memory--;
     }
     fake_forget_events(FAKE_CONTEXT(device));
-    fake_cuda()->n_modules = fake_cuda()->n_streams = 0;
+    fake_forget_streams(FAKE_CONTEXT(device));
+    fake_cuda()->n_modules = 0;
     fake_unlock();
     return CUDA_SUCCESS;
 }

@@ -134,6 +134,9 @@ CUresult
 cuCtxSynchronize(void)
 {
     FAKE_NEEDS_CONTEXT;
+    CUresult allowed = fake_check_everything();
+    if (allowed != CUDA_SUCCESS)
+        return allowed;
     fake.n_syncs++;
     return fake.wait_result;
 }
@@ -143,8 +146,7 @@ cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int n_options,
                    CUjit_option *options, void **values)
 {
     FAKE_NEEDS_CONTEXT;
-    if (fake.capturing && !fake.relaxed)
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    FAKE_IS_UNSAFE;
     fake_lock();
     strncpy(fake.ptx, image, sizeof fake.ptx - 1);
     fake.n_options = n_options;
@@ -170,6 +172,7 @@ CUresult
 cuModuleUnload(CUmodule module)
 {
     FAKE_NEEDS_CONTEXT;
+    FAKE_IS_UNSAFE;
     fake.n_modules -= module == (CUmodule)(uintptr_t)0x3000;
     return CUDA_SUCCESS;
 }
@@ -187,7 +190,10 @@ cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 CUresult
 cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
 {
+    FAKE_NEEDS_CONTEXT;
     (void)function;
+    if (attribute < 0 || attribute >= 16)
+        return CUDA_ERROR_INVALID_VALUE;
     static const int values[16] = {
         [CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK] = 640,
         [CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES] = 1024,
@@ -212,6 +218,19 @@ cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int valu
 }
 #endif
 
+/* The device's limits, and what a function may have of shared memory before it asks for more. */
+static bool
+fake_sizes_fit(const unsigned sizes[7])
+{
+    static const unsigned most[6] = {0x7fffffff, 65535, 65535, 1024, 1024, 64};
+    for (int i = 0; i < 6; i++)
+        if (!sizes[i] || sizes[i] > most[i])
+            return false;
+    unsigned plain_B = 49152 - 1024, dynamic_B = (unsigned)fake.dynamic_B;
+    return (unsigned long long)sizes[3] * sizes[4] * sizes[5] <= 1024 &&
+           sizes[6] <= (dynamic_B > plain_B ? dynamic_B : plain_B);
+}
+
 /* The fault's address is the last 8 bytes, as in the test's artifact. */
 static void
 fake_raise(void)
@@ -233,10 +252,11 @@ cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, un
                unsigned int block_x, unsigned int block_y, unsigned int block_z,
                unsigned int shared_B, CUstream stream, void **params, void **extra)
 {
-    FAKE_NEEDS_CONTEXT;
-    if (fake.launch_result != CUDA_SUCCESS || function != (CUfunction)(uintptr_t)0x4000 || params)
-        return fake.launch_result ? fake.launch_result : CUDA_ERROR_INVALID_VALUE;
+    FAKE_NEEDS_STREAM(stream);
     const unsigned sizes[7] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_B};
+    if (fake.launch_result != CUDA_SUCCESS || function != (CUfunction)(uintptr_t)0x4000 || params ||
+        !fake_sizes_fit(sizes))
+        return fake.launch_result ? fake.launch_result : CUDA_ERROR_INVALID_VALUE;
     if (fake_graph_take(stream, function, sizes, extra))
         return CUDA_SUCCESS;
     fake_lock();
@@ -268,19 +288,25 @@ cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int
                           unsigned int block_z, unsigned int shared_B, CUstream stream,
                           void **params)
 {
-    FAKE_NEEDS_CONTEXT;
-    if (fake.launch_result != CUDA_SUCCESS)
-        return fake.launch_result;
+    FAKE_NEEDS_STREAM(stream);
+    const unsigned sizes[7] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_B};
+    if (fake.launch_result != CUDA_SUCCESS || !fake_sizes_fit(sizes))
+        return fake.launch_result ? fake.launch_result : CUDA_ERROR_INVALID_VALUE;
+    unsigned char packed[24] = {0}; /* as below */
+    size_t packed_B = sizeof packed;
+    memcpy(packed, params[0], 8);
+    memcpy(packed + 8, params[1], 4);
+    memcpy(packed + 16, params[2], 8);
+    void *extra[] = {CUDA_PARAM_POINTER, packed, CUDA_PARAM_SIZE, &packed_B, CUDA_PARAM_END};
+    if (fake_graph_take(stream, function, sizes, extra))
+        return CUDA_SUCCESS;
     unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
-    (void)function;
     fake.n_cooperative++;
     memcpy(fake.grid, grid, sizeof grid);
     memcpy(fake.block, block, sizeof block);
     fake.shared_B = shared_B;
     fake.stream = stream;
-    memcpy(fake.params, params[0], 8); /* an int64, a float, the address of the grid */
-    memcpy(fake.params + 8, params[1], 4);
-    memcpy(fake.params + 16, params[2], 8);
+    memcpy(fake.params, packed, sizeof packed); /* an int64, a float, the address of the grid */
     return CUDA_SUCCESS;
 }
 
@@ -318,7 +344,7 @@ cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr ad
 CUresult
 cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size_B, CUstream stream)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
     fake.stream = stream;
     memcpy((void *)(uintptr_t)to, from, size_B);
     return CUDA_SUCCESS;
@@ -339,7 +365,7 @@ cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size_B, CUstream s
 CUresult
 cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
     fake.stream = stream;
     memset((void *)(uintptr_t)to, value, count);
     return CUDA_SUCCESS;
@@ -348,7 +374,7 @@ cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stre
 CUresult
 cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
     fake.stream = stream;
     for (size_t i = 0; i < count; i++)
         ((unsigned short *)(uintptr_t)to)[i] = value;
@@ -359,7 +385,7 @@ CUresult
 cuMemsetD2D32Async(CUdeviceptr to, size_t pitch_B, unsigned int value, size_t width, size_t height,
                    CUstream stream)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
     fake.stream = stream;
     for (size_t y = 0; y < height; y++)
         for (size_t x = 0; x < width; x++)

@@ -31,13 +31,13 @@ struct fake_cuda {
     CUresult capture_result; /* of cuStreamEndCapture */
     int n_registered, n_ipc_open, n_peer_copies;
     void *registered[FAKE_N_REGISTERED];
-    CUcontext peer; /* that the other one may reach */
+    uintptr_t registered_last[FAKE_N_REGISTERED]; /* their last pages */
+    CUcontext peer;                               /* that the other one may reach */
     _Atomic(size_t) used_B;
     int priority;
     unsigned stream_flags;
     _Atomic(CUstream) recorded_on;
     CUstream ordered[2];   /* the last two: the second waits for the first */
-    _Atomic(bool) relaxed; /* the thread's captures allow everything */
     int n_links, n_linked; /* open; completed */
     int n_ptx_loads, n_cubin_loads;
     unsigned grid[3], block[3], shared_B;
@@ -75,6 +75,45 @@ void fake_note(char what, CUstream a, CUstream b);
         if (fake_device() < 0)                                                                     \
             return CUDA_ERROR_INVALID_CONTEXT;                                                     \
     } while (0)
+
+/* For calls that give something to a stream. */
+#define FAKE_NEEDS_STREAM(stream)                                                                  \
+    do {                                                                                           \
+        FAKE_NEEDS_CONTEXT;                                                                        \
+        CUresult checked_ = fake_check_stream(stream);                                             \
+        if (checked_ != CUDA_SUCCESS)                                                              \
+            return checked_;                                                                       \
+    } while (0)
+/* For calls that might wait, which captures forbid unless the thread is relaxed. */
+#define FAKE_IS_UNSAFE                                                                             \
+    do {                                                                                           \
+        CUresult checked_ = fake_check_unsafe();                                                   \
+        if (checked_ != CUDA_SUCCESS)                                                              \
+            return checked_;                                                                       \
+    } while (0)
+
+/* ---- fake_stream.c: streams that others made are never gone and do not block ---- */
+
+bool fake_stream_is_gone(CUstream stream);
+bool fake_stream_blocks(CUstream stream);
+void fake_forget_streams(CUcontext context);
+
+/* ---- fake_capture.c ---- */
+
+void fake_capture_begin(CUstream stream, CUstreamCaptureMode mode);
+CUresult fake_capture_end(CUstream stream);
+bool fake_is_captured(CUstream stream);
+bool fake_is_spoilt(void);
+/* The captured stream got more work. */
+void fake_capture_work(CUstream stream);
+/* Whether the stream can be given work; can be waited for or asked. */
+CUresult fake_check_stream(CUstream stream);
+CUresult fake_check_asked(CUstream stream);
+/* Whether the thread may make a call that might wait; one that waits for all streams. */
+CUresult fake_check_unsafe(void);
+CUresult fake_check_everything(void);
+/* The stream waits for an event that was recorded on `before`, in the capture or outside. */
+CUresult fake_capture_wait(CUstream stream, CUstream before, bool captured);
 
 /* ---- fake_context.c ---- */
 

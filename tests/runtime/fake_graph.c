@@ -44,13 +44,14 @@ static CUgraph captured;
 CUresult
 cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
 {
-    FAKE_NEEDS_CONTEXT;
-    if (!stream || fake_cuda()->capturing || mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    FAKE_NEEDS_STREAM(stream);
+    if ((uintptr_t)stream <= RT_STREAM_LEGACY || fake_cuda()->capturing ||
+        mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return CUDA_ERROR_INVALID_VALUE;
     static cuuint64_t n_captures;
     captured = calloc(1, sizeof *captured);
     captured->id = ++n_captures;
-    fake_cuda()->capturing = stream;
+    fake_capture_begin(stream, mode);
     fake_cuda()->n_graphs++;
     return CUDA_SUCCESS;
 }
@@ -59,14 +60,16 @@ CUresult
 cuStreamEndCapture(CUstream stream, CUgraph *graph)
 {
     FAKE_NEEDS_CONTEXT;
-    if (stream != fake_cuda()->capturing)
-        return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
-    CUresult result = fake_cuda()->capture_result;
+    CUresult result = fake_capture_end(stream);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED ||
+        result == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)
+        return result;
+    if (fake_cuda()->capture_result != CUDA_SUCCESS)
+        result = fake_cuda()->capture_result;
     *graph = result == CUDA_SUCCESS ? captured : NULL;
     if (result != CUDA_SUCCESS)
         cuGraphDestroy(captured);
     captured = NULL;
-    fake_cuda()->capturing = NULL;
     return result;
 }
 
@@ -75,10 +78,9 @@ cuStreamGetCaptureInfo_v2(CUstream stream, CUstreamCaptureStatus *status, cuuint
                           CUgraph *graph, const CUgraphNode **nodes, size_t *n_nodes)
 {
     FAKE_NEEDS_CONTEXT;
-    bool is = captured && stream == fake_cuda()->capturing;
-    *status = is ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-    if (!is)
-        return CUDA_SUCCESS;
+    CUresult result = cuStreamIsCapturing(stream, status);
+    if (result != CUDA_SUCCESS || *status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        return result;
     *id = captured->id;
     *graph = captured;
     *n_nodes = captured->n_nodes ? 1 : 0;
@@ -91,7 +93,7 @@ cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, size_t n_
                                   unsigned int flags)
 {
     FAKE_NEEDS_CONTEXT;
-    bool ok = captured && stream == fake_cuda()->capturing && n_nodes == 1 &&
+    bool ok = captured && fake_is_captured(stream) && n_nodes == 1 &&
               nodes[0] == captured->nodes[captured->n_nodes - 1] &&
               flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES;
     return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -120,8 +122,9 @@ set_node(CUgraphNode node, CUfunction function, const unsigned sizes[7], void **
 bool
 fake_graph_take(CUstream stream, CUfunction function, const unsigned sizes[7], void **extra)
 {
-    if (!captured || stream != fake_cuda()->capturing)
+    if (!captured || !fake_is_captured(stream))
         return false;
+    fake_capture_work(stream);
     set_node(add_node(captured), function, sizes, extra);
     return true;
 }
@@ -243,7 +246,8 @@ CUresult
 cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
     FAKE_NEEDS_CONTEXT;
-    if (captured && stream == fake_cuda()->capturing)
+    FAKE_NEEDS_STREAM(stream);
+    if (fake_is_captured(stream))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return launch_graph(exec->graph, stream);
 }

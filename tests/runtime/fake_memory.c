@@ -8,34 +8,55 @@
 #define CUDA_API(name, symbol, version, required, parameters) CUresult symbol parameters;
 #include "runtime/cuda_api.def"
 
+enum memory_kind { MEMORY_DEVICE = 0x5de1, MEMORY_MANAGED, MEMORY_HOST };
+
 static CUresult
-memory_take(CUdeviceptr *address, size_t size_B)
+memory_take(CUdeviceptr *address, size_t size_B, enum memory_kind kind)
 {
     struct fake_cuda *fake = fake_cuda();
     if (fake->alloc_result != CUDA_SUCCESS)
         return fake->alloc_result;
-    if (fake->capturing && !fake->relaxed)
-        return 900; /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+    FAKE_IS_UNSAFE;
+    if (!size_B)
+        return CUDA_ERROR_INVALID_VALUE;
     if (fake->memory_B && fake->used_B + size_B > fake->memory_B)
         return CUDA_ERROR_OUT_OF_MEMORY;
     size_t *block = aligned_alloc(512, (size_B + 512 + 511) / 512 * 512);
     if (!block)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *block = size_B;
+    block[0] = size_B;
+    block[1] = kind;
     fake->used_B += size_B;
     fake->n_allocs++;
     *address = (uintptr_t)block + 512;
     return CUDA_SUCCESS;
 }
 
+/* Only what was allocated by the function's own kind of call, and its first byte. */
 static CUresult
-memory_give(CUdeviceptr address)
+memory_give(CUdeviceptr address, bool host)
 {
+    FAKE_IS_UNSAFE;
+    if (address % 512)
+        return CUDA_ERROR_INVALID_VALUE;
     size_t *block = (size_t *)(uintptr_t)(address - 512);
-    fake_cuda()->used_B -= *block;
+    if (block[1] < MEMORY_DEVICE || block[1] > MEMORY_HOST || (block[1] == MEMORY_HOST) != host)
+        return CUDA_ERROR_INVALID_VALUE;
+    fake_cuda()->used_B -= block[0];
+    block[1] = 0;
     fake_disown(address);
     free(block);
     return CUDA_SUCCESS;
+}
+
+static CUresult
+memory_take_device(CUdeviceptr *address, size_t size_B, enum memory_kind kind)
+{
+    CUresult result = memory_take(address, size_B, kind);
+    fake_cuda()->n_memory += result == CUDA_SUCCESS;
+    if (result == CUDA_SUCCESS)
+        fake_own(*address, size_B);
+    return result;
 }
 
 CUresult
@@ -52,11 +73,7 @@ CUresult
 cuMemAlloc_v2(CUdeviceptr *address, size_t size_B)
 {
     FAKE_NEEDS_CONTEXT;
-    CUresult result = memory_take(address, size_B);
-    fake_cuda()->n_memory += result == CUDA_SUCCESS;
-    if (result == CUDA_SUCCESS)
-        fake_own(*address, size_B);
-    return result;
+    return memory_take_device(address, size_B, MEMORY_DEVICE);
 }
 
 CUresult
@@ -65,15 +82,16 @@ cuMemAllocManaged(CUdeviceptr *address, size_t size_B, unsigned int flags)
     FAKE_NEEDS_CONTEXT;
     if (flags != CU_MEM_ATTACH_GLOBAL)
         return CUDA_ERROR_INVALID_VALUE;
-    return cuMemAlloc_v2(address, size_B);
+    return memory_take_device(address, size_B, MEMORY_MANAGED);
 }
 
 CUresult
 cuMemFree_v2(CUdeviceptr address)
 {
     FAKE_NEEDS_CONTEXT;
-    fake_cuda()->n_memory--;
-    return memory_give(address);
+    CUresult result = memory_give(address, false);
+    fake_cuda()->n_memory -= result == CUDA_SUCCESS;
+    return result;
 }
 
 CUresult
@@ -83,7 +101,7 @@ cuMemHostAlloc(void **address, size_t size_B, unsigned int flags)
     CUdeviceptr at = 0;
     if (!(flags & CU_MEMHOSTALLOC_DEVICEMAP))
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = memory_take(&at, size_B);
+    CUresult result = memory_take(&at, size_B, MEMORY_HOST);
     fake_cuda()->n_host += result == CUDA_SUCCESS;
     *address = (void *)(uintptr_t)at;
     return result;
@@ -93,16 +111,25 @@ CUresult
 cuMemFreeHost(void *address)
 {
     FAKE_NEEDS_CONTEXT;
-    fake_cuda()->n_host--;
-    return memory_give((uintptr_t)address);
+    CUresult result = memory_give((uintptr_t)address, true);
+    fake_cuda()->n_host -= result == CUDA_SUCCESS;
+    return result;
 }
 
 CUresult
 cuMemHostGetDevicePointer_v2(CUdeviceptr *address, void *host, unsigned int flags)
 {
-    (void)flags;
+    FAKE_NEEDS_CONTEXT;
+    if (flags)
+        return CUDA_ERROR_INVALID_VALUE;
     *address = (uintptr_t)host;
     return CUDA_SUCCESS;
+}
+
+static uintptr_t
+memory_page(const void *host, size_t offset_B)
+{
+    return ((uintptr_t)host + offset_B) / 4096;
 }
 
 CUresult
@@ -112,12 +139,14 @@ cuMemHostRegister_v2(void *host, size_t size_B, unsigned int flags)
     struct fake_cuda *fake = fake_cuda();
     if (!host || !size_B || flags & ~15u)
         return CUDA_ERROR_INVALID_VALUE;
-    for (int i = 0; i < FAKE_N_REGISTERED; i++)
-        if (fake->registered[i] == host)
+    for (int i = 0; i < FAKE_N_REGISTERED; i++) /* pages are registered whole */
+        if (fake->registered[i] && memory_page(host, 0) <= fake->registered_last[i] &&
+            memory_page(fake->registered[i], 0) <= memory_page(host, size_B - 1))
             return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     for (int i = 0; i < FAKE_N_REGISTERED; i++)
         if (!fake->registered[i]) {
             fake->registered[i] = host;
+            fake->registered_last[i] = memory_page(host, size_B - 1);
             fake->n_registered++;
             return CUDA_SUCCESS;
         }
@@ -209,7 +238,7 @@ CUresult
 cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                   size_t size_B, CUstream stream)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
     if (to_context == from_context)
         return CUDA_ERROR_INVALID_VALUE;
     fake_cuda()->stream = stream;

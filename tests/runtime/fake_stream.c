@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "support/vec.h"
 #include "tests/runtime/fake_cuda.h"
 
 #define CUDA_API(name, symbol, version, required, parameters) CUresult symbol parameters;
@@ -12,7 +13,7 @@
 
 struct CUevent_st {
     unsigned flags;
-    bool recorded;
+    bool recorded, captured;
     int at_launch;
     int at_sync; /* -1: over when it was recorded */
     CUstream stream;
@@ -21,6 +22,17 @@ struct CUevent_st {
 };
 
 static CUevent events; /* with the lock held */
+
+/* Streams that were made here, whose handles are never used again. */
+struct made {
+    CUcontext context;
+    unsigned flags;
+    bool gone;
+};
+static SP_VEC(struct made) streams; /* with the lock held */
+
+#define STREAMS_AT 0x500000
+#define STREAMS_STEP 16
 
 /* Takes an event out of the list, and frees it. With the lock held. */
 static void
@@ -42,6 +54,51 @@ fake_forget_events(CUcontext context)
             place = &(*place)->next;
 }
 
+/* With the lock held. */
+static struct made *
+find_stream(CUstream stream)
+{
+    size_t at = ((uintptr_t)stream - STREAMS_AT) / STREAMS_STEP;
+    return (uintptr_t)stream >= STREAMS_AT && at < streams.len ? &streams.data[at] : NULL;
+}
+
+bool
+fake_stream_is_gone(CUstream stream)
+{
+    fake_lock();
+    const struct made *made = find_stream(stream);
+    bool gone = made && made->gone;
+    fake_unlock();
+    return gone;
+}
+
+bool
+fake_stream_blocks(CUstream stream)
+{
+    fake_lock();
+    const struct made *made = find_stream(stream);
+    bool blocks = made && made->flags == CU_STREAM_DEFAULT;
+    fake_unlock();
+    return blocks;
+}
+
+/* The context of the stream; NULL: whichever is current. With the lock held. */
+static CUcontext
+context_of(CUstream stream)
+{
+    const struct made *made = find_stream(stream);
+    return made ? made->context : NULL;
+}
+
+void
+fake_forget_streams(CUcontext context)
+{
+    for (uint32_t i = 0; i < streams.len; i++) {
+        fake_cuda()->n_streams -= streams.data[i].context == context && !streams.data[i].gone;
+        streams.data[i].gone |= streams.data[i].context == context;
+    }
+}
+
 CUresult
 cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
@@ -57,9 +114,15 @@ cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
     FAKE_NEEDS_CONTEXT;
     if (flags > CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
+    if (priority > 0 || priority < -5)
+        return CUDA_ERROR_INVALID_VALUE; /* the driver clamps; the user is told what is had */
     fake_cuda()->stream_flags = flags;
     fake_cuda()->priority = priority;
-    *stream = (CUstream)(uintptr_t)(0x5000 + fake_cuda()->n_streams++);
+    fake_lock();
+    *stream = (CUstream)(uintptr_t)(STREAMS_AT + STREAMS_STEP * streams.len);
+    sp_vec_push(NULL, &streams, (struct made){fake_get_current(), flags, false});
+    fake_cuda()->n_streams++;
+    fake_unlock();
     return CUDA_SUCCESS;
 }
 
@@ -67,8 +130,15 @@ CUresult
 cuStreamDestroy_v2(CUstream stream)
 {
     FAKE_NEEDS_CONTEXT;
-    (void)stream;
+    if (fake_is_captured(stream))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    FAKE_NEEDS_STREAM(stream);
+    fake_lock();
+    struct made *made = find_stream(stream);
+    if (made)
+        made->gone = true;
     fake_cuda()->n_streams--;
+    fake_unlock();
     return CUDA_SUCCESS;
 }
 
@@ -76,8 +146,9 @@ CUresult
 cuStreamQuery(CUstream stream)
 {
     FAKE_NEEDS_CONTEXT;
-    if (stream && stream == fake_cuda()->capturing)
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    CUresult allowed = fake_check_asked(stream);
+    if (allowed != CUDA_SUCCESS)
+        return allowed;
     fake_cuda()->stream = stream;
     if (fake_cuda()->n_queries_busy > 0) {
         fake_cuda()->n_queries_busy--;
@@ -90,8 +161,9 @@ CUresult
 cuStreamSynchronize(CUstream stream)
 {
     FAKE_NEEDS_CONTEXT;
-    if (stream && stream == fake_cuda()->capturing)
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    CUresult allowed = fake_check_asked(stream);
+    if (allowed != CUDA_SUCCESS)
+        return allowed;
     fake_cuda()->n_syncs++;
     fake_cuda()->stream = stream;
     return fake_cuda()->wait_result;
@@ -100,9 +172,13 @@ cuStreamSynchronize(CUstream stream)
 CUresult
 cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
     if (!event || flags)
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult allowed =
+        event->recorded ? fake_capture_wait(stream, event->stream, event->captured) : CUDA_SUCCESS;
+    if (allowed != CUDA_SUCCESS)
+        return allowed;
     fake_cuda()->stream = stream;
     fake_cuda()->n_event_waits++;
     fake_cuda()->ordered[0] = event->stream;
@@ -127,7 +203,7 @@ call_host(void *argument)
 CUresult
 cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
     struct host_call call = {function, data};
     pthread_t thread;
     fake_cuda()->stream = stream;
@@ -175,8 +251,14 @@ cuEventDestroy_v2(CUevent event)
 CUresult
 cuEventRecord(CUevent event, CUstream stream)
 {
-    FAKE_NEEDS_CONTEXT;
+    FAKE_NEEDS_STREAM(stream);
+    fake_lock();
+    CUcontext context = context_of(stream);
+    fake_unlock();
+    if (event->context != (context ? context : fake_get_current()))
+        return 400; /* CUDA_ERROR_INVALID_HANDLE: the stream is another context's */
     fake_cuda()->n_records++;
+    event->captured = fake_is_captured(stream);
     fake_cuda()->recorded_on = stream;
     event->recorded = true;
     event->at_launch = fake_cuda()->n_launches;
@@ -189,6 +271,9 @@ CUresult
 cuEventQuery(CUevent event)
 {
     FAKE_NEEDS_CONTEXT;
+    FAKE_IS_UNSAFE;
+    if (event->captured)
+        return CUDA_ERROR_CAPTURED_EVENT;
     if (event->recorded && fake_cuda()->n_events_busy > 0) {
         fake_cuda()->n_events_busy--;
         return CUDA_ERROR_NOT_READY;
@@ -202,7 +287,9 @@ CUresult
 cuEventSynchronize(CUevent event)
 {
     FAKE_NEEDS_CONTEXT;
-    (void)event;
+    FAKE_IS_UNSAFE;
+    if (event->captured)
+        return CUDA_ERROR_CAPTURED_EVENT;
     fake_cuda()->n_syncs++;
     return fake_cuda()->wait_result;
 }
@@ -211,30 +298,9 @@ CUresult
 cuEventElapsedTime(float *ms, CUevent start, CUevent end)
 {
     FAKE_NEEDS_CONTEXT;
-    if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING)
+    if ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING || !start->recorded ||
+        !end->recorded || start->context != end->context)
         return 400; /* CUDA_ERROR_INVALID_HANDLE */
     *ms = 2.0f * (float)(end->at_launch - start->at_launch);
-    return CUDA_SUCCESS;
-}
-
-static _Thread_local CUstreamCaptureMode capture_mode;
-
-CUresult
-cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    CUstreamCaptureMode before = capture_mode;
-    fake_cuda()->n_relaxed += *mode == CU_STREAM_CAPTURE_MODE_RELAXED;
-    capture_mode = *mode;
-    *mode = before;
-    fake_cuda()->relaxed = capture_mode == CU_STREAM_CAPTURE_MODE_RELAXED;
-    return CUDA_SUCCESS;
-}
-
-CUresult
-cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    FAKE_NEEDS_CONTEXT;
-    bool captured = stream && stream == fake_cuda()->capturing;
-    *status = captured ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }

@@ -1,10 +1,13 @@
 /* Graphs of a GPU against the driver's stand-in: our launches in captures of ours and of others,
  * what they raise at each replay, who owns what they need, and captures that go wrong. */
+#include <pthread.h>
 #include <stdio.h>
 
 #include "tests/runtime/fixture.h"
 
 static const char *fake_path;
+
+static const struct rt_stream_options non_blocking = {.non_blocking = true};
 
 static int
 set_up(void **state)
@@ -89,7 +92,7 @@ test_capture_and_replay(void **state)
     struct rt_graph *graph;
     rt_stream stream;
     struct rt_code *code = load(f, false);
-    assert_true(rt_stream_create(f->dev, NULL, &stream, NULL, &f->diag));
+    assert_true(rt_stream_create(f->dev, &non_blocking, &stream, NULL, &f->diag));
     assert_true(rt_graph_begin(f->dev, stream, RT_CAPTURE_THREAD, &graph, &f->diag));
     assert_true(rt_stream_is_capturing(f->dev, stream));
     assert_ptr_equal(rt_graph_of_stream(f->dev, stream), graph);
@@ -284,6 +287,125 @@ test_captures_that_fail(void **state)
     assert_true(synchronize(f));
 }
 
+/* What the runtime does beside a capture, in whatever mode and thread, must not spoil it. */
+static void *
+work_beside(void *argument)
+{
+    struct fixture *f = argument;
+    rt_stream stream, home;
+    struct rt_event *event;
+    uint64_t address, most = 0;
+    bool done;
+    struct rt_code *code = load(f, true);
+    assert_true(rt_stream_create(f->dev, &non_blocking, &stream, NULL, &f->diag));
+    assert_true(rt_stream_create(f->dev, &non_blocking, &home, NULL, &f->diag));
+    for (int i = 0; i < 1000; i++) /* more than there are struct sp_fault */
+        launch(f, code, stream, 1, 1);
+    for (int kind = 0; kind < RT_N_POOLS; kind++) {
+        assert_true(rt_memory_alloc(f->dev, kind, 1000, home, &address, &f->diag));
+        assert_true(rt_memory_use(f->dev, kind, address, stream, &f->diag));
+        assert_true(rt_memory_free(f->dev, kind, address, &f->diag));
+        rt_memory_trim(f->dev, kind, 0);
+    }
+    f->fake->memory_B = f->fake->used_B + 1000;
+    assert_false(rt_memory_alloc(f->dev, RT_POOL_DEVICE, 1 << 20, home, &most, &f->diag));
+    expect(f, SP_E_NO_MEMORY, "1048576", NULL);
+    f->fake->memory_B = 0;
+    assert_true(rt_event_create(f->dev, 0, &event, &f->diag));
+    assert_true(rt_event_record(event, stream, &f->diag));
+    assert_true(rt_event_query(event, &done, &f->diag) && done);
+    assert_true(rt_event_synchronize(event, &f->diag));
+    rt_event_destroy(event);
+    assert_true(rt_stream_synchronize(f->dev, stream, &f->diag));
+    assert_true(rt_stream_destroy(f->dev, home, &f->diag));
+    assert_true(rt_stream_destroy(f->dev, stream, &f->diag));
+    rt_code_unload(code);
+    return NULL;
+}
+
+static void
+test_work_beside_a_capture(void **state)
+{
+    struct fixture *f = *state;
+    for (int mode = RT_CAPTURE_GLOBAL; mode <= RT_CAPTURE_RELAXED; mode++) {
+        struct rt_graph *graph;
+        rt_stream stream;
+        pthread_t thread;
+        struct rt_code *code = load(f, true);
+        assert_true(rt_stream_create(f->dev, &non_blocking, &stream, NULL, &f->diag));
+        assert_true(rt_graph_begin(f->dev, stream, (enum rt_capture_mode)mode, &graph, &f->diag));
+        launch(f, code, stream, 5, 3);
+        work_beside(f);
+        assert_int_equal(pthread_create(&thread, NULL, work_beside, f), 0);
+        pthread_join(thread, NULL);
+        launch(f, code, stream, 5, 3);
+        assert_true(rt_graph_end(graph, &f->diag));
+        assert_true(rt_graph_launch(graph, stream, 7, &f->diag));
+        assert_true(synchronize(f));
+        rt_graph_destroy(graph);
+        assert_true(rt_stream_destroy(f->dev, stream, &f->diag));
+        rt_code_unload(code);
+    }
+    assert_true(synchronize(f));
+}
+
+/* The default stream would wait for it. */
+static void
+test_default_stream_beside_a_capture(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_graph *graph;
+    rt_stream stream;
+    uint64_t params[2] = {0};
+    struct rt_code *code = load(f, false);
+    assert_true(rt_stream_create(f->dev, NULL, &stream, NULL, &f->diag));
+    assert_true(rt_graph_begin(f->dev, stream, RT_CAPTURE_THREAD, &graph, &f->diag));
+    const struct rt_launch how = {.grid = {1, 1, 1}, .block = {32, 1, 1}};
+    assert_false(rt_device_launch(f->dev, code, &how, params, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "cuLaunchKernel", "non_blocking=True");
+    assert_false(rt_graph_end(graph, &f->diag));
+    expect(f, SP_E_DRIVER_FAILED, "cuStreamEndCapture", "earlier call has spoilt");
+    rt_graph_destroy(graph);
+    assert_true(rt_stream_destroy(f->dev, stream, &f->diag));
+    rt_code_unload(code);
+}
+
+static void
+test_streams_that_come_in(void **state)
+{
+    struct fixture *f = *state;
+    struct rt_graph *graph;
+    rt_stream first, second;
+    struct rt_event *event;
+    struct rt_code *code = load(f, false);
+    assert_true(rt_stream_create(f->dev, &non_blocking, &first, NULL, &f->diag));
+    assert_true(rt_stream_create(f->dev, &non_blocking, &second, NULL, &f->diag));
+    assert_true(rt_event_create(f->dev, 0, &event, &f->diag));
+    for (int joins = 1; joins >= 0; joins--) {
+        int before = f->fake->n_launches;
+        assert_true(rt_graph_begin(f->dev, first, RT_CAPTURE_THREAD, &graph, &f->diag));
+        launch(f, code, first, 1, 1);
+        assert_true(rt_event_record(event, first, &f->diag));
+        assert_true(rt_stream_wait(f->dev, second, event, &f->diag));
+        assert_true(rt_stream_is_capturing(f->dev, second));
+        assert_ptr_equal(rt_graph_of_stream(f->dev, second), graph);
+        launch(f, code, second, 2, 1);
+        assert_true(!joins || rt_stream_order(f->dev, second, first, &f->diag));
+        assert_int_equal(rt_graph_end(graph, &f->diag), joins);
+        if (joins)
+            assert_true(rt_graph_launch(graph, second, 7, &f->diag));
+        else
+            expect(f, SP_E_DRIVER_FAILED, "cuStreamEndCapture", "did not come back");
+        assert_int_equal(f->fake->n_launches, before + 2 * joins);
+        rt_graph_destroy(graph);
+    }
+    rt_event_destroy(event);
+    assert_true(rt_stream_destroy(f->dev, second, &f->diag));
+    assert_true(rt_stream_destroy(f->dev, first, &f->diag));
+    rt_code_unload(code);
+    assert_true(synchronize(f));
+}
+
 /* Another library's graph outlives the runtime. */
 static void
 test_graphs_that_outlive_the_device(void **state)
@@ -316,6 +438,10 @@ main(int n_args, char **args)
         cmocka_unit_test_setup_teardown(test_update, set_up, fixture_close),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_captured, set_up, fixture_close),
         cmocka_unit_test_setup_teardown(test_captures_that_fail, set_up, fixture_close),
+        cmocka_unit_test_setup_teardown(test_work_beside_a_capture, set_up, fixture_close),
+        cmocka_unit_test_setup_teardown(test_default_stream_beside_a_capture, set_up,
+                                        fixture_close),
+        cmocka_unit_test_setup_teardown(test_streams_that_come_in, set_up, fixture_close),
         cmocka_unit_test_setup_teardown(test_graphs_that_outlive_the_device, set_up, fixture_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
