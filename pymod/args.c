@@ -140,11 +140,8 @@ arg_check_ordinal(const struct pm_taking *taking, uint32_t index, int ordinal)
 static struct pm_foreign *
 arg_take_foreign(struct pm_state *state)
 {
-    struct pm_foreign *foreign = state->n_spare_foreign
-                                     ? state->spare_foreign[--state->n_spare_foreign]
-                                     : sp_alloc(sizeof *foreign);
-    pm_foreign_init(foreign);
-    return foreign;
+    return state->n_spare_foreign ? state->spare_foreign[--state->n_spare_foreign]
+                                  : sp_alloc(sizeof(struct pm_foreign));
 }
 
 static void

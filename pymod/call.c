@@ -411,7 +411,8 @@ void
 pm_call_finish(struct call *call)
 {
     for (uint32_t i = 0; call->foreign && i < call->n_args; i++)
-        pm_arg_release(call->taking.state, &call->args[i]);
+        if (call->args[i].foreign)
+            pm_arg_release(call->taking.state, &call->args[i]);
     Py_XDECREF(call->kept);
     if (call->args != call->few_args) {
         free(call->args);

@@ -43,9 +43,9 @@ pm_foreign_fail_dtype(struct pm_state *state, PyObject *object, const char *what
 /* Whether the size, and the way from the first element to any other, fit 63 bits with room to
  * spare: interfaces of other libraries say what they like. */
 static bool
-foreign_fits(const struct pm_view *view)
+foreign_fits(const struct pm_view *view, int64_t size_B)
 {
-    int64_t size_B = pm_dtype_size_B(view->dtype), span_B = 0;
+    int64_t span_B = 0;
     for (uint32_t i = 0; i < view->rank; i++) {
         int64_t extent = view->shape[i], reach, stride = view->strides[i];
         if (__builtin_mul_overflow(size_B, extent ? extent : 1, &size_B) || stride == INT64_MIN)
@@ -62,20 +62,20 @@ int
 pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
-    uint64_t bits = view->data;
+    uint64_t bits = view->data, size_B = pm_dtype_size_B(view->dtype); /* a power of two */
     for (uint32_t i = 0; i < view->rank; i++) {
         if (view->shape[i] < 0)
             return foreign_fail(state, what, "an array with a negative extent");
         if (view->shape[i] > 1)
             bits |= (uint64_t)view->strides[i];
     }
-    if (!foreign_fits(view))
+    if (!foreign_fits(view, (int64_t)size_B))
         return foreign_fail(state, what, "its shape or strides are too large");
     pm_view_finish(view);
     if (view->size && !view->data)
         return foreign_fail(state, what,
                             "it has no memory, as tensors of the device 'meta' and of a trace");
-    if (view->size && bits % pm_dtype_size_B(view->dtype))
+    if (view->size && (bits & (size_B - 1)))
         return foreign_fail(state, what,
                             "its elements are not aligned to their size; write x.copy()");
     return 1;

@@ -236,7 +236,8 @@ staging_wait_abroad(struct call *call)
 bool
 pm_call_start_foreign(struct call *call, struct pm_entry *entry)
 {
-    bool on_host = call->abroad;
+    bool on_host = call->abroad, apart = false; /* some stream is not the launch's */
+    rt_stream stream;
     if (call->abroad && !staging_wait_abroad(call))
         return false;
     staging_choose_stream(call);
@@ -249,12 +250,14 @@ pm_call_start_foreign(struct call *call, struct pm_entry *entry)
         if (foreign->on_host && !pm_call_check_graph(call, i))
             return false;
         on_host |= foreign->on_host || (foreign->lent && foreign->lent->waits && !captured);
+        apart |=
+            staging_names_stream(call, i, &stream) && !staging_is_same_stream(stream, call->stream);
         if (foreign->lent && !pm_memory_use(foreign->lent, call->taking.dev, call->stream))
             return false;
     }
     if (!on_host)
-        return staging_order(call, true) && pm_call_start(call, entry) &&
-               staging_order(call, false);
+        return (!apart || staging_order(call, true)) && pm_call_start(call, entry) &&
+               (!apart || staging_order(call, false));
     if (!staging_warn(call, entry))
         return false;
     bool ok = true;
