@@ -138,7 +138,9 @@ def test_a_new_stream_at_the_handle_of_an_old_one_is_another(fake):
     handle = first.handle
     gpu.synchronize()
     first.close()
+    library.fake_set_reuse(1)
     second, addresses = gpu.stream(), {x.address, made.address}
+    library.fake_set_reuse(0)
     assert second.handle == handle
     COPY[1, 4, second](y, y)
     library.fake_set_busy(1)
@@ -178,11 +180,16 @@ def test_arrays_that_outlive_streams_keep_nothing_of_them(fake):
         with gpu.stream():
             COPY[1, 4](x, x)
 
-    for _ in range(2000):
-        once()
-    before = resident_B()
-    for _ in range(30000):
-        once()
+    library = ctypes.CDLL(os.environ["GPUJIT_CUDA_LIBRARY"])
+    library.fake_set_reuse(1)  # it remembers every handle else
+    try:
+        for _ in range(2000):
+            once()
+        before = resident_B()
+        for _ in range(30000):
+            once()
+    finally:
+        library.fake_set_reuse(0)
     assert resident_B() - before < 500_000
 
 

@@ -11,13 +11,14 @@ struct fake_cuda {
     CUresult init_result, load_result, launch_result, wait_result, alloc_result;
     CUresult link_result, cubin_result; /* of loading a cubin */
     const char *error_log;
-    int n_queries_busy; /* cuStreamQuery says "not ready" so many times */
-    int n_events_busy;  /* cuEventQuery too */
-    int fault_site;     /* -1, or the site that each launch raises at */
-    int fault_more;     /* the index at fault is 11 and this */
-    bool busy;          /* no event that is recorded is reached before a wait for everything */
-    size_t memory_B;    /* there is so much; 0: enough */
-    CUstream capturing; /* this stream is being captured */
+    int n_queries_busy;  /* cuStreamQuery says "not ready" so many times */
+    int n_events_busy;   /* cuEventQuery too */
+    int fault_site;      /* -1, or the site that each launch raises at */
+    int fault_more;      /* the index at fault is 11 and this */
+    bool busy;           /* no event that is recorded is reached before a wait for everything */
+    bool reuses_streams; /* a new stream gets the handle of the newest, if that is gone */
+    size_t memory_B;     /* there is so much; 0: enough */
+    CUstream capturing;  /* this stream is being captured */
 
     unsigned other_id; /* changes when a context is taken to be another one at the same address */
 

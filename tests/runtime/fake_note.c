@@ -29,12 +29,19 @@ fake_note(char what, CUstream a, CUstream b)
 
 const char *fake_take_notes(void);
 void fake_set_busy(int busy);
+void fake_set_reuse(int reuse);
 
 /* For Python: see struct fake_cuda. */
 void
 fake_set_busy(int busy)
 {
     fake_cuda()->busy = busy;
+}
+
+void
+fake_set_reuse(int reuse)
+{
+    fake_cuda()->reuses_streams = reuse;
 }
 
 const char *

@@ -23,7 +23,7 @@ struct CUevent_st {
 
 static CUevent events; /* with the lock held */
 
-/* Streams that were made here, whose handles are never used again. */
+/* Streams that were made here, whose handles are used again only on order. */
 struct made {
     CUcontext context;
     unsigned flags;
@@ -119,8 +119,13 @@ cuStreamCreateWithPriority(CUstream *stream, unsigned int flags, int priority)
     fake_cuda()->stream_flags = flags;
     fake_cuda()->priority = priority;
     fake_lock();
-    *stream = (CUstream)(uintptr_t)(STREAMS_AT + STREAMS_STEP * streams.len);
-    sp_vec_push(NULL, &streams, (struct made){fake_get_current(), flags, false});
+    uint32_t at = streams.len;
+    if (fake_cuda()->reuses_streams && at && streams.data[at - 1].gone)
+        at--;
+    else
+        sp_vec_push(NULL, &streams, (struct made){0});
+    streams.data[at] = (struct made){fake_get_current(), flags, false};
+    *stream = (CUstream)(uintptr_t)(STREAMS_AT + STREAMS_STEP * at);
     fake_cuda()->n_streams++;
     fake_unlock();
     return CUDA_SUCCESS;
