@@ -209,6 +209,11 @@ why_guard(struct fe_py *py, const struct py_guard *guard, struct sp_str *out)
 void
 fe_py_print_guards(struct fe_py *py, struct sp_str *out)
 {
-    for (uint32_t i = 0; i < py->guards.len; i++)
-        why_guard(py, &py->guards.data[i], out);
+    /* Making texts may let others run who add guards, and give one an equal value. */
+    for (uint32_t i = 0; i < py->guards.len; i++) {
+        const struct py_guard guard = py->guards.data[i];
+        Py_XINCREF(guard.value);
+        why_guard(py, &guard, out);
+        Py_XDECREF(guard.value);
+    }
 }

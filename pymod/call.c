@@ -443,7 +443,6 @@ pm_call_begin(struct pm_kernel *kernel, struct begun *begun_out)
     struct pm_reading *reading = place ? pm_kernel_reading(kernel) : NULL;
     if (!reading)
         return false;
-    reading->refs++; /* whatever lets go of the GIL comes later */
     if (state->announce && !kernel->is_internal)
         pm_announce(state);
     *begun_out = (struct begun){reading, place, is_here};

@@ -244,10 +244,15 @@ callbacks_start(struct pm_state *state)
     if (state->callbacks && state->callbacks->pid == getpid())
         return true;
     PyObject *module = PyImport_ImportModule("gpu._streams");
-    state->callbacks = callbacks_create(); /* a forked parent's is left alone */
-    PyObject *none = module ? PyObject_CallMethod(module, "start_callbacks", NULL) : NULL;
-    if (!none)
-        pm_callbacks_drop(state);
+    PyObject *none = NULL;
+    if (module && state->callbacks && state->callbacks->pid == getpid()) {
+        none = Py_NewRef(Py_None); /* another thread started it while this one imported */
+    } else if (module) {
+        state->callbacks = callbacks_create(); /* a forked parent's is left alone */
+        none = PyObject_CallMethod(module, "start_callbacks", NULL);
+        if (!none)
+            pm_callbacks_drop(state);
+    }
     Py_XDECREF(none);
     Py_XDECREF(module);
     return none != NULL;

@@ -93,6 +93,20 @@ config_fail_shared(struct pm_kernel *kernel, PyObject *value)
     return config_fail(kernel, message);
 }
 
+static bool
+config_shared(struct pm_kernel *kernel, PyObject *value, int64_t *out)
+{
+    *out = PyNumber_AsSsize_t(value, NULL); /* beyond its range: the nearest */
+    if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError))
+            return false;
+        PyErr_Clear();
+        return config_fail_shared(kernel, value);
+    }
+    return *out >= 0 ||
+           config_fail(kernel, "shared_bytes is negative, it must be an int of 0 or more");
+}
+
 bool
 pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out,
                 PyObject **stream_out)
@@ -112,32 +126,8 @@ pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out
     if (!config_size(kernel, "grid", PyTuple_GetItem(index, 0), out->grid, &out->n_grid) ||
         !config_size(kernel, "block", PyTuple_GetItem(index, 1), out->block, &out->n_block))
         return false;
+    if (n == 4 && !config_shared(kernel, PyTuple_GetItem(index, 3), &out->shared_B))
+        return false;
     PyObject *stream = n >= 3 ? PyTuple_GetItem(index, 2) : Py_None;
-    if (stream == Py_None && kernel->state->current_stream) {
-        PyObject *current = pm_stream_current(kernel->state);
-        if (!current && PyErr_Occurred())
-            return false;
-        Py_XDECREF(current); /* the context holds it */
-        stream = current ? current : stream;
-    }
-    if (stream != Py_None) {
-        if (!pm_stream_parse(kernel->state, stream, &out->stream))
-            return false;
-        if (!PyLong_Check(stream))
-            *stream_out = stream;
-    }
-    if (n == 4) {
-        PyObject *shared = PyTuple_GetItem(index, 3);
-        out->shared_B = PyNumber_AsSsize_t(shared, NULL); /* beyond its range: the nearest */
-        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError))
-            return false;
-        if (PyErr_Occurred() || out->shared_B < 0) {
-            bool number = !PyErr_Occurred();
-            PyErr_Clear();
-            return number ? config_fail(kernel,
-                                        "shared_bytes is negative, it must be an int of 0 or more")
-                          : config_fail_shared(kernel, shared);
-        }
-    }
-    return true;
+    return pm_stream_take(kernel->state, stream, &out->stream, stream_out);
 }

@@ -57,14 +57,15 @@ exchange_get(struct pm_state *state, PyTypeObject *type)
     /* Asking may run code of the type's metaclass, and so come here again. */
     struct pm_exchange known = {.type = type, .api = exchange_of_type(state, type)};
     known.cupy = !known.api && pm_cupy_is(state, type);
-    known.is_neg = known.api ? PyObject_GetAttr((PyObject *)type, state->s_is_neg) : NULL;
+    PyObject *is_neg = known.api ? PyObject_GetAttr((PyObject *)type, state->s_is_neg) : NULL;
     PyErr_Clear();
+    known.has_neg = is_neg != NULL;
+    Py_XDECREF(is_neg);
     struct pm_exchange *slot = &state->exchange[state->n_exchange++ % PM_N_EXCHANGE];
-    PyObject *old = (PyObject *)slot->type, *old_is_neg = slot->is_neg;
+    PyObject *old = (PyObject *)slot->type;
     *slot = known;
     Py_INCREF((PyObject *)type);
     Py_XDECREF(old);
-    Py_XDECREF(old_is_neg);
     return known;
 }
 
@@ -111,9 +112,9 @@ static int
 exchange_check_sign(struct pm_state *state, const struct pm_exchange *known, PyObject *object,
                     const char *what, const struct pm_view *view)
 {
-    if (!known->is_neg || (view->layout != IR_LAYOUT_ANY && view->size > 1) || !view->size)
+    if (!known->has_neg || (view->layout != IR_LAYOUT_ANY && view->size > 1) || !view->size)
         return 1;
-    PyObject *negated = PyObject_CallFunctionObjArgs(known->is_neg, object, NULL);
+    PyObject *negated = PyObject_CallMethodObjArgs(object, state->s_is_neg, NULL);
     bool plain = negated == Py_False;
     Py_XDECREF(negated);
     if (plain)
@@ -176,8 +177,6 @@ pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
 void
 pm_exchange_clear(struct pm_state *state)
 {
-    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++) {
+    for (uint32_t i = 0; i < PM_N_EXCHANGE; i++)
         Py_CLEAR(state->exchange[i].type);
-        Py_CLEAR(state->exchange[i].is_neg);
-    }
 }

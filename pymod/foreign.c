@@ -105,19 +105,21 @@ foreign_read_handle(PyObject *object, uint64_t *out)
     return *out != UINT64_MAX || !PyErr_Occurred();
 }
 
-/* The dict of `__array_interface__` and `__cuda_array_interface__`. */
+/* Of the dict of `__array_interface__` or `__cuda_array_interface__`; NULL where there is none. Own
+ * references: reading a number may run code that changes the dict. */
+enum { PART_SHAPE, PART_TYPESTR, PART_DATA, PART_STRIDES, PART_MASK, PART_STREAM, N_PARTS };
+
 static int
-foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, const char *what,
-                     struct pm_foreign *foreign)
+foreign_by_parts(struct pm_state *state, PyObject *object, PyObject *const *parts, const char *what,
+                 struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
-    PyObject *shape = PyDict_Check(dict) ? PyDict_GetItemWithError(dict, state->s_shape) : NULL;
-    PyObject *typestr = shape ? PyDict_GetItemWithError(dict, state->s_typestr) : NULL;
-    PyObject *data = typestr ? PyDict_GetItemWithError(dict, state->s_data) : NULL;
-    PyObject *strides = data ? PyDict_GetItemWithError(dict, state->s_strides) : NULL;
-    PyObject *mask = data ? PyDict_GetItemWithError(dict, state->s_mask) : NULL;
+    PyObject *shape = parts[PART_SHAPE], *typestr = parts[PART_TYPESTR], *data = parts[PART_DATA];
+    PyObject *strides = parts[PART_STRIDES], *mask = parts[PART_MASK];
+    PyObject *stream = parts[PART_STREAM];
     Py_ssize_t len;
-    if (!data || !PyUnicode_Check(typestr) || !PyTuple_Check(data) || PyTuple_Size(data) != 2)
+    if (!shape || !typestr || !data || !PyUnicode_Check(typestr) || !PyTuple_Check(data) ||
+        PyTuple_Size(data) != 2)
         return foreign_fail(state, what, "its array interface lacks shape, typestr or data");
     if (mask && mask != Py_None)
         return foreign_fail(state, what, "masked arrays are not supported");
@@ -137,7 +139,6 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
     } else if (!pm_view_contiguous(view, false)) {
         return foreign_fail(state, what, "its array interface has a bad shape");
     }
-    PyObject *stream = PyDict_GetItemWithError(dict, state->s_stream);
     if (stream && stream != Py_None) {
         uint64_t handle;
         if (!foreign_read_handle(stream, &handle))
@@ -149,6 +150,21 @@ foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, c
         return -1;
     foreign->owner = Py_NewRef(object);
     return pm_foreign_finish(state, what, foreign);
+}
+
+static int
+foreign_by_interface(struct pm_state *state, PyObject *object, PyObject *dict, const char *what,
+                     struct pm_foreign *foreign)
+{
+    PyObject *const names[N_PARTS] = {state->s_shape,   state->s_typestr, state->s_data,
+                                      state->s_strides, state->s_mask,    state->s_stream};
+    PyObject *parts[N_PARTS] = {0};
+    for (int i = 0; PyDict_Check(dict) && i < N_PARTS; i++)
+        parts[i] = Py_XNewRef(PyDict_GetItemWithError(dict, names[i]));
+    int found = foreign_by_parts(state, object, parts, what, foreign);
+    for (int i = 0; i < N_PARTS; i++)
+        Py_XDECREF(parts[i]);
+    return found;
 }
 
 /* Arrays that give no buffer of their elements, as NumPy's of another package's dtype and JAX's of

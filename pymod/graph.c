@@ -75,7 +75,7 @@ pm_graph_create(PyObject *module, PyObject *args, PyObject *kwargs)
     if (stream && Py_IS_TYPE(stream, state->stream_type))
         dev = ((struct pm_stream *)stream)->dev;
     if (stream && pm_stream_parse(state, stream, &handle))
-        self = PyObject_New(struct pm_graph, state->graph_type);
+        self = PyObject_GC_New(struct pm_graph, state->graph_type);
     if (!self) {
         Py_XDECREF(stream);
         return NULL;
@@ -86,6 +86,7 @@ pm_graph_create(PyObject *module, PyObject *args, PyObject *kwargs)
     self->stream = stream;
     self->handle = handle;
     self->mode = mode;
+    PyObject_GC_Track(self);
     return (PyObject *)self;
 }
 
@@ -140,8 +141,12 @@ graph_exit(PyObject *object, PyObject *args)
     PyObject *type = Py_None, *value = Py_None, *traceback = Py_None;
     struct sp_diag diag;
     sp_diag_init(&diag);
-    if (!PyArg_ParseTuple(args, "|OOO:__exit__", &type, &value, &traceback) || !self->graph)
+    if (!PyArg_ParseTuple(args, "|OOO:__exit__", &type, &value, &traceback))
         return NULL;
+    if (!self->graph || self->graph->state != RT_GRAPH_CAPTURING) {
+        graph_fail(self->state, "the graph is not being captured", "write `with graph:`");
+        return NULL;
+    }
     bool ok, left = pm_stream_leave(self->state);
     graph_unlink(self);
     Py_BEGIN_ALLOW_THREADS
@@ -263,6 +268,7 @@ pm_graph_note(struct pm_launcher *launcher, struct rt_device *dev, rt_stream str
         return ok;
     }
     reading->refs++;
+    reading->n_seen++;
     struct record record = {.launcher = (struct pm_launcher *)Py_NewRef((PyObject *)launcher),
                             .reading = reading,
                             .entry = entry,
@@ -329,10 +335,11 @@ graph_get_nodes(PyObject *object, void *closure)
     for (uint32_t i = 0; list && i < self->records.len; i++) {
         if (self->records.data[i].launcher->kernel->is_internal)
             continue;
-        struct node *node = PyObject_New(struct node, self->state->graph_node_type);
+        struct node *node = PyObject_GC_New(struct node, self->state->graph_node_type);
         if (node) {
             node->graph = (struct pm_graph *)Py_NewRef(object);
             node->index = i;
+            PyObject_GC_Track(node);
         }
         if (!node || PyList_Append(list, (PyObject *)node) < 0)
             Py_CLEAR(list);
@@ -394,12 +401,21 @@ node_repr(PyObject *object)
                                 (PyObject *)node_record(object)->launcher);
 }
 
+static int
+node_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT((PyObject *)((struct node *)object)->graph);
+    return 0;
+}
+
 static void
 node_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
     Py_DECREF((PyObject *)((struct node *)object)->graph);
-    PyObject_Free(object);
+    PyObject_GC_Del(object);
     Py_DECREF(type);
 }
 
@@ -422,11 +438,29 @@ graph_repr(PyObject *object)
                                 self->records.len);
 }
 
+/* There is no tp_clear: replays and nodes need everything. Each cycle goes through an object that
+ * has one, the kernel's function, a list or a dict. What the runtime's graph has for the python
+ * device stays out: another graph may have it too. */
+static int
+graph_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    struct pm_graph *self = (struct pm_graph *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->stream);
+    Py_VISIT(self->kept);
+    for (uint32_t i = 0; i < self->records.len; i++) {
+        Py_VISIT((PyObject *)self->records.data[i].launcher);
+        Py_VISIT(self->records.data[i].arguments);
+    }
+    return 0;
+}
+
 static void
 graph_dealloc(PyObject *object)
 {
     struct pm_graph *self = (struct pm_graph *)object;
     PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
     graph_unlink(self);
     rt_graph_destroy(self->graph);
     for (uint32_t i = 0; i < self->records.len; i++) {
@@ -434,12 +468,13 @@ graph_dealloc(PyObject *object)
         Py_DECREF((PyObject *)record->launcher);
         Py_DECREF(record->arguments);
         if (record->reading)
-            pm_reading_unref(record->reading);
+            record->reading->n_seen--;
+        pm_reading_unref(record->reading);
     }
     sp_vec_finish(&self->records);
     Py_DECREF(self->stream);
     Py_XDECREF(self->kept);
-    PyObject_Free(object);
+    PyObject_GC_Del(object);
     Py_DECREF(type);
 }
 
@@ -466,12 +501,14 @@ static PyType_Slot graph_slots[] = {
     {Py_tp_getset, graph_getset},
     {Py_tp_methods, graph_methods},
     {Py_tp_dealloc, graph_dealloc},
+    {Py_tp_traverse, graph_traverse},
     {0, NULL},
 };
 static PyType_Spec graph_spec = {
     .name = "gpu.Graph",
     .basicsize = sizeof(struct pm_graph),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_IMMUTABLETYPE,
     .slots = graph_slots,
 };
 
@@ -493,12 +530,14 @@ static PyType_Slot node_slots[] = {
     {Py_tp_getset, node_getset},
     {Py_tp_methods, node_methods},
     {Py_tp_dealloc, node_dealloc},
+    {Py_tp_traverse, node_traverse},
     {0, NULL},
 };
 static PyType_Spec node_spec = {
     .name = "gpu.GraphNode",
     .basicsize = sizeof(struct node),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+             Py_TPFLAGS_IMMUTABLETYPE,
     .slots = node_slots,
 };
 

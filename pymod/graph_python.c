@@ -14,7 +14,9 @@ static bool
 python_run(void *data)
 {
     struct python_call *call = data;
-    PyObject *result = PyObject_CallObject(call->launcher, call->arguments);
+    PyObject *arguments = Py_NewRef(call->arguments); /* which an update may replace meanwhile */
+    PyObject *result = PyObject_CallObject(call->launcher, arguments);
+    Py_DECREF(arguments);
     Py_XDECREF(result);
     return result != NULL;
 }

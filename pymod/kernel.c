@@ -17,7 +17,7 @@ kernel_set_option(struct pm_kernel *kernel, const char *name, PyObject *value)
     sp_diag_init(&diag);
     if (!strcmp(name, "device")) {
         kernel->is_device = PyObject_IsTrue(value) == 1;
-        return true;
+        return !PyErr_Occurred();
     }
     if (!strcmp(name, "internal")) {
         kernel->is_internal = true;
@@ -25,7 +25,7 @@ kernel_set_option(struct pm_kernel *kernel, const char *name, PyObject *value)
     }
     if (!strcmp(name, "cache")) {
         kernel->forgets = PyObject_IsTrue(value) == 0;
-        return true;
+        return !PyErr_Occurred();
     }
     bool ok, text = PyUnicode_Check(value);
     if (text) {
@@ -188,7 +188,7 @@ kernel_traverse(PyObject *object, visitproc visit, void *arg)
         if (stop)
             return stop;
     }
-    return 0;
+    return pm_launcher_traverse_parked(self, visit, arg);
 }
 
 /* The function stays until the end: what is let go here may run code of the program's that launches
@@ -268,13 +268,12 @@ kernel_forall(PyObject *object, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"n", "tpb", "stream", "sharedmem", "block", NULL};
     struct pm_kernel *self = (struct pm_kernel *)object;
-    PyObject *count, *tpb = NULL, *stream = Py_None, *shared = NULL, *block = NULL;
+    PyObject *count, *tpb = NULL, *stream = Py_None, *shared = NULL, *block = NULL, *kept;
     int64_t n, n_block = 0;
     struct pm_config config;
     memset(&config, 0, sizeof config);
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:forall", names, &count, &tpb, &stream,
                                      &shared, &block) ||
-        !pm_stream_parse(self->state, stream, &config.stream) ||
         !kernel_take_count(self, "n", count, &n) ||
         (tpb && !kernel_take_count(self, "tpb", tpb, &n_block)) ||
         (block && !kernel_take_count(self, "block", block, &n_block)) ||
@@ -290,8 +289,11 @@ kernel_forall(PyObject *object, PyObject *args, PyObject *kwargs)
     config.grid[0] = n ? (n - 1) / config.block[0] + 1 : 1;
     config.n_tasks = n_block ? 0 : n;
     config.n_grid = config.n_block = 1;
-    return pm_launcher_from_config(self, &config,
-                                   PyLong_Check(stream) || stream == Py_None ? NULL : stream);
+    if (!pm_stream_take(self->state, stream, &config.stream, &kept))
+        return NULL;
+    PyObject *launcher = pm_launcher_from_config(self, &config, kept);
+    Py_XDECREF(kept);
+    return launcher;
 }
 
 static void
@@ -340,7 +342,7 @@ static PyObject *
 kernel_getattro(PyObject *self, PyObject *name)
 {
     static const char *const of_function[] = {"__module__", "__doc__"};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; PyUnicode_Check(name) && i < 2; i++)
         if (!PyUnicode_CompareWithASCIIString(name, of_function[i]))
             return kernel_get_of_function(self, (void *)of_function[i]);
     return PyObject_GenericGetAttr(self, name);

@@ -33,8 +33,10 @@ pm_launcher_from_config(struct pm_kernel *kernel, const struct pm_config *config
     struct pm_launcher **parked = &kernel->parked[launcher_slot(config)];
     struct pm_launcher *self = *parked;
     if (self && !memcmp(&self->config, config, sizeof *config)) {
+        PyTypeObject *type = Py_TYPE((PyObject *)self);
         *parked = NULL;
-        PyObject_Init((PyObject *)self, kernel->state->launcher_type);
+        PyObject_Init((PyObject *)self, type);
+        Py_DECREF(type); /* what was parked had a reference */
     } else {
         self = PyObject_GC_New(struct pm_launcher, kernel->state->launcher_type);
         if (!self)
@@ -58,29 +60,33 @@ pm_launcher_get(struct pm_kernel *kernel, PyObject *index)
     memset(&config, 0, sizeof config); /* it is compared byte by byte */
     if (!pm_config_parse(kernel, index, &config, &stream))
         return NULL;
-    return pm_launcher_from_config(kernel, &config, stream);
+    PyObject *self = pm_launcher_from_config(kernel, &config, stream);
+    Py_XDECREF(stream);
+    return self;
+}
+
+/* Memory of the dead; it keeps its type, which its end asks for. */
+static void
+launcher_free(struct pm_launcher *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
 }
 
 static void
 launcher_dealloc(PyObject *object)
 {
     struct pm_launcher *self = (struct pm_launcher *)object;
-    PyTypeObject *type = Py_TYPE(object);
     struct pm_kernel *kernel = self->kernel;
     PyObject_GC_UnTrack(object);
     Py_CLEAR(self->stream);
-    self->kernel = NULL;
-    if (kernel) {
-        struct pm_launcher **parked = &kernel->parked[launcher_slot(&self->config)];
-        struct pm_launcher *old = *parked;
-        *parked = self;
-        if (old)
-            PyObject_GC_Del(old);
-        Py_DECREF((PyObject *)kernel);
-    } else {
-        PyObject_GC_Del(object);
-    }
-    Py_DECREF(type);
+    struct pm_launcher **parked = &kernel->parked[launcher_slot(&self->config)];
+    struct pm_launcher *old = *parked;
+    *parked = self;
+    if (old)
+        launcher_free(old);
+    Py_DECREF((PyObject *)kernel);
 }
 
 void
@@ -88,7 +94,16 @@ pm_launcher_free_parked(struct pm_kernel *kernel)
 {
     for (int i = 0; i < PM_N_LAUNCHERS; i++)
         if (kernel->parked[i])
-            PyObject_GC_Del(kernel->parked[i]);
+            launcher_free(kernel->parked[i]);
+}
+
+int
+pm_launcher_traverse_parked(struct pm_kernel *kernel, visitproc visit, void *arg)
+{
+    for (int i = 0; i < PM_N_LAUNCHERS; i++)
+        if (kernel->parked[i])
+            Py_VISIT(Py_TYPE((PyObject *)kernel->parked[i]));
+    return 0;
 }
 
 static int

@@ -279,9 +279,9 @@ memory_close(struct pm_memory *self)
     }
     if (!self->is_open)
         return;
+    memory_unlist(self); /* first: nobody must find it once others run */
     if (self->abroad || self->kind == PM_MEMORY_REGISTERED)
         memory_wait_abroad(self);
-    memory_unlist(self);
     if (self->kind == PM_MEMORY_REGISTERED)
         ok = rt_host_unlock(self->dev, self->address, &diag);
     else

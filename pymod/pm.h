@@ -112,7 +112,7 @@ struct pm_state {
     struct pm_exchange {
         PyTypeObject *type;
         const struct exchange_api *api; /* NULL: the type has none */
-        PyObject *is_neg;               /* the type's method, or NULL */
+        bool has_neg;                   /* the type has is_neg() */
         bool cupy;                      /* cupy.ndarray */
         bool interface;                 /* one had `__cuda_array_interface__` */
     } exchange[PM_N_EXCHANGE];
@@ -595,7 +595,7 @@ bool pm_intrinsics_init(struct pm_state *state, PyObject *module);
 
 /* One READ of a kernel with everything compiled from it. Counted; all under the GIL. */
 struct pm_reading {
-    uint32_t refs;
+    uint32_t refs, n_seen; /* of those shares by objects whose kernel the collector sees */
     struct sp_arena arena;
     struct fe_py *py;
     struct ir_module *module;
@@ -666,7 +666,7 @@ struct pm_kernel {
 PyType_Spec *pm_kernel_spec(void);
 /* A reader of functions; makes the interpreter's part at the first call. */
 struct fe_py *pm_reader_create(struct pm_state *state);
-/* The reading that is true now, READ anew if need be. Borrowed. */
+/* The reading that is true now, READ anew if need be, with a share of the caller's. */
 struct pm_reading *pm_kernel_reading(struct pm_kernel *kernel);
 void pm_reading_unref(struct pm_reading *reading);
 int pm_reading_traverse(struct pm_reading *reading, visitproc visit, void *arg);
@@ -758,6 +758,7 @@ struct pm_arg {
     uint32_t param;             /* number of the kernel's parameter that it is, or is a part of */
 };
 
+/* `*stream_out`: what keeps the stream, a new reference, or NULL. */
 bool pm_config_parse(struct pm_kernel *kernel, PyObject *index, struct pm_config *out,
                      PyObject **stream_out);
 PyType_Spec *pm_launcher_spec(void);
@@ -776,6 +777,7 @@ PyObject *pm_launcher_get(struct pm_kernel *kernel, PyObject *index);
 PyObject *pm_launcher_from_config(struct pm_kernel *kernel, const struct pm_config *config,
                                   PyObject *stream);
 void pm_launcher_free_parked(struct pm_kernel *kernel);
+int pm_launcher_traverse_parked(struct pm_kernel *kernel, visitproc visit, void *arg);
 /* What the values of a call are taken for. */
 struct pm_taking {
     struct pm_state *state;

@@ -28,6 +28,10 @@ struct pm_stream {
 PyType_Spec *pm_stream_spec(void);
 /* Our streams, handles, and streams of other libraries. None: the current stream. */
 bool pm_stream_parse(struct pm_state *state, PyObject *object, rt_stream *stream_out);
+/* The same, and the object to keep while the handle is used: a new reference, or NULL for handles
+ * and the default stream. */
+bool pm_stream_take(struct pm_state *state, PyObject *object, rt_stream *stream_out,
+                    PyObject **keep_out);
 /* The stream of the innermost `with stream:` of this thread or task, a new reference; NULL: none,
  * without an exception. */
 PyObject *pm_stream_current(struct pm_state *state);

@@ -28,14 +28,13 @@ static bool
 print_write(struct print_batch *batch)
 {
     Py_ssize_t n = PyList_Size(batch->texts);
-    PyObject *out = PySys_GetObject("stdout"); /* borrowed; None where there is no console */
     if (n == 0)
         return true;
     bool ok = true;
+    PyObject *out = Py_XNewRef(PySys_GetObject("stdout")); /* None where there is no console */
     if (out && out != Py_None) {
         PyObject *empty = PyUnicode_FromString("");
         PyObject *text = empty ? PyUnicode_Join(empty, batch->texts) : NULL;
-        Py_INCREF(out);
         PyObject *done = text ? PyObject_CallMethod(out, "write", "O", text) : NULL;
         if (done && batch->flush) {
             Py_DECREF(done);
@@ -43,10 +42,10 @@ print_write(struct print_batch *batch)
         }
         ok = done != NULL;
         Py_XDECREF(done);
-        Py_DECREF(out);
         Py_XDECREF(text);
         Py_XDECREF(empty);
     }
+    Py_XDECREF(out);
     batch->flush = false;
     return ok && PyList_SetSlice(batch->texts, 0, n, NULL) == 0 && PyErr_CheckSignals() == 0;
 }

@@ -54,7 +54,8 @@ pm_reading_unref(struct pm_reading *reading)
 int
 pm_reading_traverse(struct pm_reading *reading, visitproc visit, void *arg)
 {
-    if (!reading || reading->refs > 1) /* in use by a compilation: everything is alive */
+    /* In use by a compilation everything is alive. Bound launches and graphs have the kernel. */
+    if (!reading || reading->refs - reading->n_seen > 1)
         return 0;
     for (uint32_t i = 0; reading->defaults && i < reading->n_params; i++)
         Py_VISIT(reading->defaults[i]);
@@ -147,36 +148,47 @@ reading_create(struct pm_kernel *kernel)
     return reading;
 }
 
-/* Makes the reading in this place the current one. */
+/* Makes the reading in this place the current one. Letting go of the oldest may run code of the
+ * program's, which launches the kernel and moves its readings: the caller has a share by then. */
 static struct pm_reading *
 reading_promote(struct pm_kernel *kernel, int place, struct pm_reading *reading)
 {
     struct pm_reading *last = kernel->readings[place];
     memmove(&kernel->readings[1], &kernel->readings[0], (size_t)place * sizeof *kernel->readings);
     kernel->readings[0] = reading;
+    reading->refs++;
     if (last != reading)
         pm_reading_unref(last);
     return reading;
 }
 
-/* Whether the guards hold of the reading that stands there. Looking may run other threads, and in
- * them or in finalizers launches of this kernel, which move readings and let go of some. */
-static bool
-reading_holds(struct pm_kernel *kernel, int place)
+/* The reading that stands there, with a share, if its guards hold; else NULL. Looking may run other
+ * threads, and in them or in finalizers launches of this kernel, which move readings and let go of
+ * some. */
+static struct pm_reading *
+reading_that_holds(struct pm_kernel *kernel, int place)
 {
     struct pm_reading *reading = kernel->readings[place];
     reading->refs++;
-    bool holds = fe_py_guards_check(reading->py) && kernel->readings[place] == reading;
+    if (fe_py_guards_check(reading->py) && kernel->readings[place] == reading)
+        return reading;
     pm_reading_unref(reading);
-    return holds;
+    return NULL;
 }
 
 struct pm_reading *
 pm_kernel_reading(struct pm_kernel *kernel)
 {
-    for (int i = 0; i < PM_N_READINGS && kernel->readings[i]; i++)
-        if (reading_holds(kernel, i))
-            return i == 0 ? kernel->readings[0] : reading_promote(kernel, i, kernel->readings[i]);
-    struct pm_reading *reading = reading_create(kernel);
+    struct pm_reading *reading;
+    for (int i = 0; i < PM_N_READINGS && kernel->readings[i]; i++) {
+        if (!(reading = reading_that_holds(kernel, i)))
+            continue;
+        if (i) {
+            reading_promote(kernel, i, reading);
+            reading->refs--; /* one share is the caller's, one the kernel's */
+        }
+        return reading;
+    }
+    reading = reading_create(kernel);
     return reading ? reading_promote(kernel, PM_N_READINGS - 1, reading) : NULL;
 }

@@ -110,6 +110,22 @@ pm_stream_current(struct pm_state *state)
     return stream;
 }
 
+bool
+pm_stream_take(struct pm_state *state, PyObject *object, rt_stream *stream_out, PyObject **keep_out)
+{
+    PyObject *stream = object == Py_None ? pm_stream_current(state) : Py_NewRef(object);
+    *stream_out = 0;
+    *keep_out = NULL;
+    if (!stream)
+        return !PyErr_Occurred();
+    bool ok = pm_stream_parse(state, stream, stream_out);
+    if (ok && !PyLong_Check(stream))
+        *keep_out = stream;
+    else
+        Py_DECREF(stream);
+    return ok;
+}
+
 PyObject *
 pm_stream_enter(struct pm_state *state, PyObject *stream)
 {

@@ -230,7 +230,6 @@ texts_get(PyObject *object, PyObject *signature, const char *arch_text, enum cg_
         return NULL;
     struct sp_arena arena;
     sp_arena_init(&arena);
-    reading->refs++;
     struct ir_argtype *args;
     uint32_t n_args;
     PyObject *text = NULL;
@@ -286,6 +285,7 @@ texts_ssa(PyObject *object)
     ir_print(reading->module, &text);
     PyObject *string = PyUnicode_DecodeUTF8(text.data, (Py_ssize_t)text.len, "replace");
     sp_str_finish(&text);
+    pm_reading_unref(reading);
     return string;
 }
 
