@@ -109,38 +109,62 @@ module_exec(PyObject *module)
     return ok ? 0 : -1;
 }
 
+/* What the state holds, one by one and as arrays. */
+#define MODULE_OBJECTS(X)                                                                          \
+    X(kernel_type)                                                                                 \
+    X(launcher_type)                                                                               \
+    X(bound_type)                                                                                  \
+    X(array_type)                                                                                  \
+    X(stream_type)                                                                                 \
+    X(event_type)                                                                                  \
+    X(graph_type)                                                                                  \
+    X(graph_node_type)                                                                             \
+    X(memory_type)                                                                                 \
+    X(intrinsic_type)                                                                              \
+    X(dtype_type)                                                                                  \
+    X(current_stream)                                                                              \
+    X(allocate)                                                                                    \
+    X(free)                                                                                        \
+    X(error)                                                                                       \
+    X(raised)                                                                                      \
+    X(raised_shown)                                                                                \
+    X(warning)                                                                                     \
+    X(ndarray)                                                                                     \
+    X(generic)                                                                                     \
+    X(numpy_dtype)                                                                                 \
+    X(s_array_interface)                                                                           \
+    X(s_cuda_array_interface)                                                                      \
+    X(s_dlpack)                                                                                    \
+    X(s_dlpack_c_exchange_api)                                                                     \
+    X(s_dlpack_device)                                                                             \
+    X(s_stream)                                                                                    \
+    X(s_shape)                                                                                     \
+    X(s_typestr)                                                                                   \
+    X(s_data)                                                                                      \
+    X(s_strides)                                                                                   \
+    X(s_mask)                                                                                      \
+    X(s_max_version)                                                                               \
+    X(s_is_neg)
+#define MODULE_ARRAYS(X)                                                                           \
+    X(transfer_types)                                                                              \
+    X(errors)                                                                                      \
+    X(warnings)                                                                                    \
+    X(dtypes)
+
 static int
 module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     struct pm_state *state = PyModule_GetState(module);
     if (!state)
         return 0;
-    Py_VISIT((PyObject *)state->kernel_type);
-    Py_VISIT((PyObject *)state->launcher_type);
-    Py_VISIT((PyObject *)state->bound_type);
-    Py_VISIT((PyObject *)state->array_type);
-    Py_VISIT((PyObject *)state->stream_type);
-    Py_VISIT((PyObject *)state->event_type);
-    Py_VISIT((PyObject *)state->graph_type);
-    Py_VISIT((PyObject *)state->graph_node_type);
-    Py_VISIT(state->current_stream);
-    Py_VISIT((PyObject *)state->memory_type);
-    Py_VISIT(state->allocate);
-    Py_VISIT(state->free);
-    Py_VISIT((PyObject *)state->intrinsic_type);
-    Py_VISIT((PyObject *)state->dtype_type);
-    for (int i = 0; i < PM_N_TRANSFERS; i++)
-        Py_VISIT((PyObject *)state->transfer_types[i]);
-    Py_VISIT(state->error);
-    Py_VISIT(state->raised);
-    Py_VISIT(state->raised_shown);
-    Py_VISIT(state->warning);
-    for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
-        Py_VISIT(state->warnings[i]);
-    for (int i = 0; i < SP_N_ERROR_CLASSES; i++)
-        Py_VISIT(state->errors[i]);
-    for (int i = 0; i <= IR_LAST_SCALAR; i++)
-        Py_VISIT(state->dtypes[i]);
+#define VISIT(field) Py_VISIT((PyObject *)state->field);
+#define VISIT_ALL(field)                                                                           \
+    for (size_t i = 0; i < sizeof state->field / sizeof *state->field; i++)                        \
+        Py_VISIT((PyObject *)state->field[i]);
+    MODULE_OBJECTS(VISIT)
+    MODULE_ARRAYS(VISIT_ALL)
+    for (uint32_t i = 0; i < state->n_numpy_types; i++)
+        Py_VISIT((PyObject *)state->numpy_types[i].type);
     return 0;
 }
 
@@ -150,53 +174,17 @@ module_clear(PyObject *module)
     struct pm_state *state = PyModule_GetState(module);
     if (!state)
         return 0;
-    Py_CLEAR(state->kernel_type);
-    Py_CLEAR(state->launcher_type);
-    Py_CLEAR(state->bound_type);
-    Py_CLEAR(state->array_type);
-    Py_CLEAR(state->stream_type);
-    Py_CLEAR(state->event_type);
-    Py_CLEAR(state->graph_type);
-    Py_CLEAR(state->graph_node_type);
-    Py_CLEAR(state->current_stream);
-    Py_CLEAR(state->memory_type);
-    Py_CLEAR(state->allocate);
-    Py_CLEAR(state->free);
-    Py_CLEAR(state->intrinsic_type);
-    Py_CLEAR(state->dtype_type);
-    for (int i = 0; i < PM_N_TRANSFERS; i++)
-        Py_CLEAR(state->transfer_types[i]);
-    Py_CLEAR(state->error);
-    Py_CLEAR(state->raised);
-    Py_CLEAR(state->raised_shown);
-    Py_CLEAR(state->warning);
-    for (int i = 0; i < SP_N_WARNING_CLASSES; i++)
-        Py_CLEAR(state->warnings[i]);
-    for (int i = 0; i < SP_N_ERROR_CLASSES; i++)
-        Py_CLEAR(state->errors[i]);
-    for (int i = 0; i <= IR_LAST_SCALAR; i++)
-        Py_CLEAR(state->dtypes[i]);
+#define CLEAR(field) Py_CLEAR(state->field);
+#define CLEAR_ALL(field)                                                                           \
+    for (size_t i = 0; i < sizeof state->field / sizeof *state->field; i++)                        \
+        Py_CLEAR(state->field[i]);
+    MODULE_OBJECTS(CLEAR)
+    MODULE_ARRAYS(CLEAR_ALL)
     for (uint32_t i = 0; i < state->n_numpy_types; i++)
         Py_CLEAR(state->numpy_types[i].type);
     state->n_numpy_types = 0;
-    Py_CLEAR(state->ndarray);
-    Py_CLEAR(state->generic);
-    Py_CLEAR(state->numpy_dtype);
-    Py_CLEAR(state->s_array_interface);
-    Py_CLEAR(state->s_cuda_array_interface);
     pm_exchange_clear(state);
     pm_cupy_clear(&state->cupy);
-    Py_CLEAR(state->s_dlpack);
-    Py_CLEAR(state->s_dlpack_c_exchange_api);
-    Py_CLEAR(state->s_dlpack_device);
-    Py_CLEAR(state->s_stream);
-    Py_CLEAR(state->s_shape);
-    Py_CLEAR(state->s_typestr);
-    Py_CLEAR(state->s_data);
-    Py_CLEAR(state->s_strides);
-    Py_CLEAR(state->s_mask);
-    Py_CLEAR(state->s_max_version);
-    Py_CLEAR(state->s_is_neg);
     return 0;
 }
 
