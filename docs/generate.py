@@ -56,8 +56,10 @@ def table(file: str, macro: str, wanted: list[str]) -> str:
     lines = ["| " + " | ".join(wanted) + " |", "|" + "---|" * len(wanted)]
     for row in rows_of(text, macro):
         cells = [row[columns.index(column)].replace("|", "\\|") for column in wanted]
-        # An asterisk or a pointed bracket in a cell is text, not markup.
-        lines.append("| " + " | ".join(re.sub(r"([*<>])", r"\\\1", cell) for cell in cells) + " |")
+        # An asterisk, a pointed bracket or what looks like a link is text in a cell, not markup.
+        lines.append(
+            "| " + " | ".join(re.sub(r"([*<>]|\](?=\())", r"\\\1", cell) for cell in cells) + " |"
+        )
     if len(lines) == 2:
         raise SystemExit(f"{file} has no rows of {macro}")
     return "\n".join(lines) + "\n"

@@ -101,8 +101,6 @@ bool pm_array_use_slow(struct pm_array *array, struct rt_device *dev, rt_stream 
                        PyObject *stream);
 /* Streams of other libraries are kept until the memory is freed. */
 bool pm_array_keep_stream(struct pm_array *array, rt_stream handle, PyObject *stream);
-static inline bool pm_array_use(struct pm_array *array, struct rt_device *dev, rt_stream handle,
-                                PyObject *stream);
 PyType_Spec *pm_array_spec(void);
 PyObject *pm_empty(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *pm_full(PyObject *module, PyObject *args, PyObject *kwargs);

@@ -1,18 +1,9 @@
 """The Python in docs/guide.md runs, block after block in one namespace, and its assertions hold."""
 
-import re
-from pathlib import Path
-
 import pytest
+from blocks import DOCS, blocks, broken_links, run
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
-
-
-def blocks() -> list[tuple[int, str]]:
-    """Line and text of each block of Python."""
-    text = GUIDE.read_text()
-    found = re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    return [(text.count("\n", 0, match.start(1)) + 1, match[1]) for match in found]
+PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 
 
 @pytest.fixture(scope="module")
@@ -20,13 +11,11 @@ def namespace():
     return {"__name__": "guide"}
 
 
-@pytest.mark.parametrize(("line", "text"), blocks(), ids=lambda value: str(value)[:4])
-def test_block(namespace, line, text):
-    exec(compile("\n" * (line - 1) + text, str(GUIDE), "exec"), namespace)
+@pytest.mark.parametrize(("line", "heading", "text"), blocks("guide.md"), ids=lambda v: str(v)[:4])
+def test_block(namespace, line, heading, text):
+    run("guide.md", line, text, namespace)
 
 
-def test_links_lead_somewhere():
-    prose = re.sub(r"^```.*?^```|`[^`\n]+`", "", GUIDE.read_text(), flags=re.MULTILINE | re.DOTALL)
-    targets = re.findall(r"\]\(([^)#]+)\)", prose)
-    assert len(targets) > 10
-    assert [t for t in targets if not (GUIDE.parent / t).exists()] == []
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    assert broken_links(page) == []
