@@ -372,11 +372,14 @@ array_get_writeable(PyObject *object, void *closure)
 }
 
 static PyObject *
-array_bind(PyObject *object, PyObject *stream)
+array_bind(PyObject *object, PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"stream", NULL};
     struct pm_array *self = (struct pm_array *)object;
+    PyObject *stream = Py_None;
     rt_stream handle;
-    if (!pm_stream_parse(self->state, stream, &handle))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:bind", names, &stream) ||
+        !pm_stream_parse(self->state, stream, &handle))
         return NULL;
     struct pm_array *bound = pm_array_view(self, &self->view);
     if (bound) {
@@ -427,8 +430,8 @@ static PyMethodDef array_methods[] = {
      "getitem(item, stream=None): a[item]; a single element is fetched in the stream's order."},
     {"setitem", (PyCFunction)(void (*)(void))pm_array_setitem, METH_VARARGS | METH_KEYWORDS,
      "setitem(key, value, stream=None): a[key] = value in the stream's order."},
-    {"bind", array_bind, METH_O,
-     "bind(stream): the same array; methods that are given no stream use this one."},
+    {"bind", (PyCFunction)(void (*)(void))array_bind, METH_VARARGS | METH_KEYWORDS,
+     "bind(stream=None): the same array; methods that are given no stream use this one."},
 #define ARRAY_METHOD(name, function, doc)                                                          \
     {name, (PyCFunction)(void (*)(void))pm_array_python_##function, METH_VARARGS | METH_KEYWORDS,  \
      doc},

@@ -140,7 +140,9 @@ compile_anew(struct compiling *c, struct sp_diag *diag)
     struct cg_state *cg = c->kernel->state->cg;
     fe_oracle_forget(c->kept.oracle);
     Py_BEGIN_ALLOW_THREADS
+    pm_fork_hold(c->kernel->state);
     ok = cg_compile(cg, &c->request, &c->kept.artifact, NULL, diag);
+    pm_fork_allow(c->kernel->state);
     Py_END_ALLOW_THREADS
     if (!ok)
         return false;
@@ -175,7 +177,9 @@ compile_load(struct compiling *c, struct artifact *artifact, struct rt_code **co
 {
     bool ok;
     Py_BEGIN_ALLOW_THREADS
+    pm_fork_hold(c->kernel->state);
     ok = rt_device_load(c->dev, artifact, &c->kernel->jit_options, code_out, diag);
+    pm_fork_allow(c->kernel->state);
     Py_END_ALLOW_THREADS
     return ok;
 }

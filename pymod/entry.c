@@ -245,7 +245,9 @@ entry_compile(struct pm_kernel *kernel, struct pm_reading *reading, struct rt_de
     sp_diag_init(&diag);
     bool ok;
     Py_BEGIN_ALLOW_THREADS
+    pm_fork_hold(kernel->state);
     ok = rt_device_load(dev, value, &kernel->jit_options, code_out, &diag);
+    pm_fork_allow(kernel->state);
     Py_END_ALLOW_THREADS
     if (!ok)
         return pm_raise(kernel->state, &diag) != NULL;

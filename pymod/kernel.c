@@ -243,6 +243,22 @@ kernel_subscript(PyObject *self, PyObject *index)
     return pm_launcher_get((struct pm_kernel *)self, index);
 }
 
+/* configure(griddim, blockdim, stream=0, sharedmem=0): numba's other spelling of [...]. */
+static PyObject *
+kernel_configure(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"griddim", "blockdim", "stream", "sharedmem", NULL};
+    PyObject *grid, *block, *stream = Py_None, *shared = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:configure", names, &grid, &block, &stream,
+                                     &shared))
+        return NULL;
+    PyObject *index = shared ? PyTuple_Pack(4, grid, block, stream, shared)
+                             : PyTuple_Pack(3, grid, block, stream);
+    PyObject *launcher = index ? pm_launcher_get((struct pm_kernel *)self, index) : NULL;
+    Py_XDECREF(index);
+    return launcher;
+}
+
 static bool
 kernel_take_count(struct pm_kernel *self, const char *what, PyObject *value, int64_t *out)
 {
@@ -401,6 +417,9 @@ static PyMethodDef kernel_methods[] = {
         "elements, in blocks of tpb threads (0: 256, or what the kernel allows). `block` is "
         "another "
         "name of tpb."),
+    KERNEL_TEXT("configure", kernel_configure,
+                "configure(griddim, blockdim, stream=None, sharedmem=0): kernel[griddim, blockdim, "
+                "stream, sharedmem]."),
     {"specialize", pm_kernel_specialize, METH_VARARGS,
      "specialize(*arguments): a kernel for the types of these arguments alone, compiled at once; "
      "or for a signature given as a text."},

@@ -103,8 +103,8 @@ module_exec(PyObject *module)
               module_add_type(module, pm_kernel_spec(), "Kernel", &state->kernel_type) &&
               module_add_type(module, pm_launcher_spec(), "Launcher", &state->launcher_type) &&
               module_add_type(module, pm_bound_spec(), "BoundLaunch", &state->bound_type) &&
-              pm_dtypes_init(state, module) && pm_intrinsics_init(state, module) &&
-              module_set_paths(module) &&
+              pm_dtypes_init(state, module) && pm_fork_init(state, module) &&
+              pm_intrinsics_init(state, module) && module_set_paths(module) &&
               PyModule_AddStringConstant(module, "__version__", GPUJIT_VERSION) == 0;
     return ok ? 0 : -1;
 }
@@ -259,6 +259,7 @@ static PyMethodDef module_methods[] = {
     {"_enter_device", pm_enter_device, METH_O, "select_device that _leave_device undoes."},
     {"_leave_device", pm_leave_device, METH_VARARGS,
      "Takes what _enter_device gave, as arguments."},
+    {"_profile", pm_profile, METH_O, "Begins (True) or ends what a profiler records."},
     {"_reset_device", pm_reset_device, METH_O, "By name, number, or None: the current one."},
     {"_gpu_count", pm_gpu_count, METH_NOARGS, "How many GPUs the driver has."},
     {"_device_attribute", pm_device_attribute, METH_VARARGS, "An attribute by its name, or None."},

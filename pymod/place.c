@@ -290,6 +290,20 @@ pm_reset_device(PyObject *module, PyObject *which)
 }
 
 PyObject *
+pm_profile(PyObject *module, PyObject *start)
+{
+    struct pm_state *state = PyModule_GetState(module);
+    const struct pm_place *place = pm_place(state);
+    struct sp_diag diag;
+    sp_diag_init(&diag);
+    if (!place)
+        return NULL;
+    if (!rt_device_profile(place->dev, start == Py_True, &diag))
+        return pm_raise(state, &diag);
+    Py_RETURN_NONE;
+}
+
+PyObject *
 pm_close(PyObject *module, PyObject *unused)
 {
     (void)unused;

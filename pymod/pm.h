@@ -18,6 +18,7 @@
 #include "frontend/fe.h"
 #include "ir/ir.h"
 #include "pymod/pm_array.h"
+#include "pymod/pm_fork.h"
 #include "pymod/pm_stream.h"
 #include "runtime/rt.h"
 
@@ -101,6 +102,7 @@ struct pm_state {
         pid_t pid;           /* whose lock it is */
     } print;
 
+    struct pm_fork fork;
     bool numpy_known; /* the table below is filled: numpy was imported by someone */
     uint32_t n_numpy_types;
     struct {
@@ -221,6 +223,7 @@ PyObject *pm_select_device(PyObject *module, PyObject *which);
 PyObject *pm_enter_device(PyObject *module, PyObject *which);
 PyObject *pm_leave_device(PyObject *module, PyObject *args);
 PyObject *pm_reset_device(PyObject *module, PyObject *which);
+PyObject *pm_profile(PyObject *module, PyObject *start);
 PyObject *pm_close(PyObject *module, PyObject *unused);
 
 /* ---- Devices: device.c

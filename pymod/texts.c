@@ -186,7 +186,9 @@ texts_compile(struct pm_kernel *kernel, struct pm_reading *reading, const struct
     struct artifact *artifact = NULL;
     bool ok;
     Py_BEGIN_ALLOW_THREADS
+    pm_fork_hold(state);
     ok = cg_compile(state->cg, &request, &artifact, &times, &diag);
+    pm_fork_allow(state);
     Py_END_ALLOW_THREADS
     fe_oracle_destroy(oracle);
     PyObject *text = NULL;

@@ -128,6 +128,20 @@ context_attribute(struct rt_device *base, int number, int *value_out, struct sp_
            rt_cuda_fail(dev->driver, "cuDeviceGetAttribute", result, diag);
 }
 
+static bool
+context_profile(struct rt_device *base, bool start, struct sp_diag *diag)
+{
+    struct cuda_device *dev = (struct cuda_device *)base;
+    CUresult (*function)(void) = start ? dev->api->cuProfilerStart : dev->api->cuProfilerStop;
+    enum cuda_entered entered = cuda_enter(dev, diag);
+    if (entered == CUDA_ENTER_FAILED)
+        return false;
+    CUresult result = function ? function() : CUDA_SUCCESS;
+    cuda_leave(dev, entered);
+    return result == CUDA_SUCCESS ||
+           rt_cuda_fail(dev->driver, start ? "cuProfilerStart" : "cuProfilerStop", result, diag);
+}
+
 /* Memory that the host looks at by plain pointers would be gone under its feet. */
 static bool
 context_is_free(struct rt_device *base, struct sp_diag *diag)
@@ -311,4 +325,5 @@ const struct rt_context_ops rt_cuda_context_ops = {
     .make_current = context_make_current,
     .attribute = context_attribute,
     .reset = context_reset,
+    .profile = context_profile,
 };

@@ -173,6 +173,8 @@ struct rt_context_ops {
     bool (*make_current)(struct rt_device *dev, uintptr_t *before_out, struct sp_diag *diag);
     bool (*attribute)(struct rt_device *dev, int number, int *value_out, struct sp_diag *diag);
     bool (*reset)(struct rt_device *dev, struct sp_diag *diag);
+    /* NULL: there is no profiler that could be told. */
+    bool (*profile)(struct rt_device *dev, bool start, struct sp_diag *diag);
 };
 
 struct rt_device_ops {
@@ -314,6 +316,13 @@ SP_MUST_CHECK static inline bool
 rt_device_attribute(struct rt_device *dev, int number, int *value_out, struct sp_diag *diag)
 {
     return dev->ops->context->attribute(dev, number, value_out, diag);
+}
+
+/* Tells the profiler that watches the process, if one does, to begin or to stop. */
+SP_MUST_CHECK static inline bool
+rt_device_profile(struct rt_device *dev, bool start, struct sp_diag *diag)
+{
+    return !dev->ops->context->profile || dev->ops->context->profile(dev, start, diag);
 }
 
 /* Whether it is a GPU of the process that this one was forked from. */

@@ -12,6 +12,9 @@ from gpu._devices import devices as devices
 from gpu._devices import get_current_device as get_current_device
 from gpu._devices import gpus as gpus
 from gpu._devices import list_devices as list_devices
+from gpu._devices import profile_start as profile_start
+from gpu._devices import profile_stop as profile_stop
+from gpu._devices import profiling as profiling
 from gpu._devices import require_context as require_context
 from gpu._devices import reset as reset
 from gpu._devices import select_device as select_device
@@ -29,8 +32,10 @@ from gpu.memory import defer_cleanup as defer_cleanup
 from gpu.memory import managed_array as managed_array
 from gpu.memory import mapped as mapped
 from gpu.memory import mapped_array as mapped_array
+from gpu.memory import mapped_array_like as mapped_array_like
 from gpu.memory import pinned as pinned
 from gpu.memory import pinned_array as pinned_array
+from gpu.memory import pinned_array_like as pinned_array_like
 from gpu.memory import set_memory_manager as set_memory_manager
 
 _P = ParamSpec("_P")

@@ -121,9 +121,10 @@ def _contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 def ravel(self: Array, order: str = "C", stream: Any = None) -> Array:
     if order == "K":
-        axes = _by_stride(self)
-        return reshape(transpose(self, axes), -1, stream=stream)
-    return reshape(self, -1, order=order, stream=stream)
+        self, order = transpose(self, _by_stride(self)), "C"
+    flat = reshape(self, -1, order=order, stream=stream)
+    # As in NumPy: unlike reshape's, the result is contiguous.
+    return flat if flat.is_c_contiguous() else flat.copy(stream=stream)
 
 
 def flatten(self: Array, order: str = "C", stream: Any = None) -> Array:

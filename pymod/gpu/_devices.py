@@ -161,6 +161,38 @@ class Context:
         """gpu.defer_cleanup()."""
         return memory.defer_cleanup()
 
+    # Where numba's contexts have them.
+
+    def create_stream(self) -> _gpujit.Stream:
+        """gpu.stream() on this device."""
+        with self.device:
+            return _gpujit.stream()
+
+    def create_external_stream(self, ptr: int) -> _gpujit.Stream:
+        """gpu.external_stream(ptr) on this device."""
+        with self.device:
+            return _gpujit.external_stream(ptr)
+
+    def create_event(self, timing: bool = True) -> _gpujit.Event:
+        """gpu.event() on this device."""
+        with self.device:
+            return _gpujit.event(timing=timing)
+
+    def get_default_stream(self) -> _gpujit.Stream:
+        """gpu.default_stream() on this device."""
+        with self.device:
+            return _gpujit.default_stream()
+
+    def get_legacy_default_stream(self) -> _gpujit.Stream:
+        """gpu.legacy_default_stream() on this device."""
+        with self.device:
+            return _gpujit.legacy_default_stream()
+
+    def get_per_thread_default_stream(self) -> _gpujit.Stream:
+        """gpu.per_thread_default_stream() on this device."""
+        with self.device:
+            return _gpujit.per_thread_default_stream()
+
     def can_access_peer(self, other: Any) -> bool:
         """Whether kernels here can use memory of another device (a Device, a context, a number)."""
         return _gpujit._peer_can_reach(self.device._where, _where(other))
@@ -318,3 +350,24 @@ def detect() -> bool:
     if not n:
         print(_gpujit.info_text()[0].splitlines()[0])
     return n > 0
+
+
+def profile_start() -> None:
+    """Lets the profiler that watches the program (Nsight, with its range "cudaProfilerApi") record
+    from here on. Does nothing without one, and on the CPU device."""
+    _gpujit._profile(True)
+
+
+def profile_stop() -> None:
+    """Ends what profile_start() began."""
+    _gpujit._profile(False)
+
+
+class profiling:
+    """with gpu.profiling(): the profiler records what is in the block."""
+
+    def __enter__(self) -> None:
+        profile_start()
+
+    def __exit__(self, *exception: object) -> None:
+        profile_stop()

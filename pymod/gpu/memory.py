@@ -95,7 +95,10 @@ def _kind(kind: str) -> int:
 
 
 def _bytes(count: int, what: str) -> int:
-    count = count.__index__()
+    try:
+        count = count.__index__()
+    except AttributeError:
+        raise _gpujit.ArgumentTypeError(f"{what}: bytes are an int, not {count!r}") from None
     if not 0 <= count < 1 << 63:
         raise _gpujit.ArgumentError(f"{what}: bytes from 0 to 2**63 - 1, not {count}")
     return count
@@ -286,7 +289,14 @@ def _host_array(kind: int, shape: Any, dtype: Any, strides: Any, order: str) -> 
     if isinstance(dtype, _gpujit.DType):
         dtype = dtype.dtype
     model = np.dtype(float if dtype is None else dtype)
-    shape = tuple(shape) if hasattr(shape, "__len__") else (shape.__index__(),)
+    if model.hasobject:
+        raise _gpujit.ArgumentTypeError("an array that kernels use holds numbers, not objects")
+    try:
+        shape = tuple(n.__index__() for n in (shape if hasattr(shape, "__len__") else (shape,)))
+    except AttributeError:
+        raise _gpujit.ArgumentTypeError(
+            f"an array's shape is an int or a tuple of ints, not {shape!r}"
+        ) from None
     if order not in ("C", "F"):
         raise _gpujit.ArgumentError(f"an array's order is 'C' or 'F', not {order!r}")
     if any(extent < 0 for extent in shape):
@@ -305,6 +315,17 @@ def _host_array(kind: int, shape: Any, dtype: Any, strides: Any, order: str) -> 
             f"strides={tuple(strides)}: only those of order 'C' or 'F', here {array.strides}"
         )
     return array
+
+
+def _like(ary: Any) -> tuple[Any, Any, None, str]:
+    """shape, dtype, strides and order of a new array that is like one, as NumPy's empty_like."""
+    import numpy as np
+
+    if not isinstance(ary, _gpujit.Array):
+        ary = np.asarray(ary)
+    flags = ary.flags
+    is_fortran = flags["F_CONTIGUOUS"] and not flags["C_CONTIGUOUS"]
+    return ary.shape, ary.dtype, None, "F" if is_fortran else "C"
 
 
 def pinned_array(
@@ -335,6 +356,16 @@ def mapped_array(
     return _host_array(1, shape, dtype, strides, order)
 
 
+def pinned_array_like(ary: Any) -> Any:
+    """A pinned_array of the shape, dtype and order of an array."""
+    return _host_array(0, *_like(ary))
+
+
+def mapped_array_like(ary: Any, stream: Any = 0, portable: bool = False, wc: bool = False) -> Any:
+    """A mapped_array of the shape, dtype and order of an array."""
+    return _host_array(1, *_like(ary))
+
+
 def managed_array(
     shape: Any,
     dtype: Any = None,
@@ -350,6 +381,12 @@ def managed_array(
     return _host_array(2, shape, dtype, strides, order)
 
 
+def _is_ndarray(array: Any) -> bool:
+    import numpy as np
+
+    return isinstance(array, np.ndarray)
+
+
 class _Locked:
     def __init__(self, *arrays: Any, stream: Any = 0) -> None:
         self.arrays = arrays
@@ -358,6 +395,16 @@ class _Locked:
     def _lock(self, waits: bool) -> None:
         try:
             for array in self.arrays:
+                if not _is_ndarray(array):
+                    raise _gpujit.ArgumentTypeError(
+                        f"gpu.{type(self).__name__} takes NumPy arrays, "
+                        f"not {type(array).__name__!r}"
+                    )
+                if not array.flags.forc:
+                    raise _gpujit.ArgumentError(
+                        f"gpu.{type(self).__name__} takes contiguous arrays: "
+                        "give it the whole one, or a copy"
+                    )
                 if array.nbytes:
                     self.locked.append(_gpujit._memory_register(array, waits))
         except BaseException:

@@ -149,7 +149,8 @@ def test_reshape(data):
         assert (got.base is not None and got.base is array.base) == shares
         agree_on(array, view, "reshape", shape, order=order, copy=False)
     for o in "CFAK":
-        agree_on(array, view, "ravel", o)
+        flat = agree_on(array, view, "ravel", o)
+        assert flat is None or flat.flags.c_contiguous
         agree_on(array, view, "flatten", o)
         got, expected = array.copy(o), view.copy(o)
         np.testing.assert_array_equal(got.copy_to_host(), expected)

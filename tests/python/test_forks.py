@@ -107,6 +107,48 @@ def test_a_fork_while_kernels_run_and_threads_compile():
             thread.join()
 
 
+def test_forks_wait_for_the_compiler():
+    """LLVM's own locks are free in every child: each of them compiles, and new kernels."""
+    stop = threading.Event()
+
+    def compile_on():
+        while not stop.is_set():
+            scope = {"gpu": gpu}
+            exec("@gpu.jit(cache=False)\ndef f(x):\n    x[0] = 1\n", scope)
+            scope["f"][1, 1](gpu.zeros(1))
+            scope["f"].ptx("float64[::1]")
+
+    def work():
+        scope, x = {"gpu": gpu}, gpu.zeros(1)
+        exec("@gpu.jit(cache=False)\ndef f(x):\n    x[0] = 5\n", scope)
+        scope["f"][1, 1](x)
+        return x[0]
+
+    threads = [threading.Thread(target=compile_on) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(25):
+            assert in_child(work) == "5.0"
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_fork_by_two_threads_at_once():
+    answers = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(in_child(lambda: child(7))))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == ["42.0"] * 4
+
+
 def test_a_kernel_that_another_thread_was_compiling_is_compiled_by_the_child():
     source = "    x[0] += 1\n" * 400
     scope = {"gpu": gpu}

@@ -273,3 +273,13 @@ def test_what_only_looks_like_cupy(notes, cupy):
     with pytest.raises(gpu.ArgumentTypeError, match="1 'x' of entry: 'ndarray' cannot be passed"):
         COPY[1, 4](broken, gpu.zeros(4))
     assert Subclass.asked == 1
+
+
+def test_a_profiler_is_told(notes):
+    gpu.profile_start()
+    COPY[1, 4](*[gpu.zeros(4)] * 2)
+    gpu.profile_stop()
+    assert notes() == ["p 0x1", "l 0x0", "p 0x0"]
+    with pytest.raises(KeyError), gpu.profiling():
+        raise KeyError
+    assert notes() == ["p 0x1", "p 0x0"]

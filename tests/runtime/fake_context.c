@@ -271,3 +271,19 @@ cuCtxGetId(CUcontext context, unsigned long long *id)
     *id = (uintptr_t)context + fake_cuda()->other_id;
     return CUDA_SUCCESS;
 }
+
+CUresult
+cuProfilerStart(void)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake_note('p', (CUstream)1, NULL);
+    return CUDA_SUCCESS;
+}
+
+CUresult
+cuProfilerStop(void)
+{
+    FAKE_NEEDS_CONTEXT;
+    fake_note('p', (CUstream)0, NULL);
+    return CUDA_SUCCESS;
+}

@@ -3,6 +3,7 @@
 /* So that the header declares every version of a function by its own name. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <stdbool.h>
 #include <stdio.h>
 
