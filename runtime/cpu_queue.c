@@ -25,9 +25,11 @@
 #define QUEUE_MAX_SPARE 64
 #define QUEUE_MAX_JOBS 65536 /* more than that and a launch waits */
 #define QUEUE_PARAMS_B 512   /* room for the parameters of a reusable job */
-/* Of a worker's stack: the frame of a recursive function with the largest local arrays, which it
- * has before it asks, and what it calls. */
-#define QUEUE_STACK_B (524288 + 131072)
+/* A worker's stack, at least, and what its end keeps free: a function that calls itself asks whether
+ * its frame begins below there, with the largest local arrays in the frame above, which passed, and
+ * in its own; and then it calls what raises. Below the stack is anybody's memory. */
+#define QUEUE_WHOLE_STACK_B (8u << 20)
+#define QUEUE_STACK_B (2 * 524288 + 262144)
 
 static void
 queue_init_sync(struct cpu_queue *queue)
@@ -270,8 +272,13 @@ queue_start_threads(struct cpu_queue *queue, struct sp_diag *diag)
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     int error = 0;
+    size_t stack_B = 0;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    if (!pthread_attr_getstacksize(&attr, &stack_B) && stack_B < QUEUE_WHOLE_STACK_B)
+        pthread_attr_setstacksize(&attr, QUEUE_WHOLE_STACK_B);
     for (uint32_t i = 0; i < queue->n_workers && !error; i++) {
-        error = pthread_create(&queue->threads[i], NULL, queue_worker, queue);
+        error = pthread_create(&queue->threads[i], &attr, queue_worker, queue);
         if (error)
             break;
         char name[16];
@@ -279,6 +286,7 @@ queue_start_threads(struct cpu_queue *queue, struct sp_diag *diag)
         pthread_setname_np(queue->threads[i], name);
         queue->n_threads++;
     }
+    pthread_attr_destroy(&attr);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return queue->n_threads || sp_diag_set(diag, SP_E_THREADS_FAILED, NULL, strerror(error));
 }

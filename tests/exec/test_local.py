@@ -191,6 +191,27 @@ def test_large_arrays_in_recursion_use_the_stack_up_without_a_crash() -> None:
             gpu.synchronize()
 
 
+SOURCE = """
+def deeper(n):
+    a = gpu.local.array({size}, np.int8)
+    a[n % {size}] = n
+    return a[0] if n <= 0 else deeper(n - 1) + a[n % {size}]
+
+def kernel(n, out):
+    out[0] = deeper(n)
+"""
+
+
+@pytest.mark.skipif(gpu.device().kind != "cpu", reason="the stack of the CPU device's threads")
+def test_frames_of_every_size_end_above_the_end_of_the_stack() -> None:
+    """Where the deepest frame ends depends on its size; below the stack is other memory."""
+    for size in (*range(440_000, 524_000, 7_000), 524_288, 100_000, 4_096, 64):
+        kernel = kit.kernel(SOURCE.format(size=size))
+        with pytest.raises(RecursionError, match="calls itself so often"):
+            kernel[1, 1](100_000, np.zeros(1))
+            gpu.synchronize()
+
+
 def test_more_than_a_thread_has() -> None:
     @gpu.jit
     def kernel(n, out):
