@@ -25,9 +25,9 @@
 #define QUEUE_MAX_SPARE 64
 #define QUEUE_MAX_JOBS 65536 /* more than that and a launch waits */
 #define QUEUE_PARAMS_B 512   /* room for the parameters of a reusable job */
-/* A worker's stack, at least, and what its end keeps free: a function that calls itself asks whether
- * its frame begins below there, with the largest local arrays in the frame above, which passed, and
- * in its own; and then it calls what raises. Below the stack is anybody's memory. */
+/* A worker's stack, at least, and what its end keeps free: a function that calls itself asks
+ * whether its frame begins below there, with the largest local arrays in the frame above, which
+ * passed, and in its own; and then it calls what raises. Below the stack is anybody's memory. */
 #define QUEUE_WHOLE_STACK_B (8u << 20)
 #define QUEUE_STACK_B (2 * 524288 + 262144)
 
