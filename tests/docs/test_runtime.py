@@ -73,8 +73,8 @@ def check_events(space):
 
 
 def check_graphs(space):
-    assert first(space["y"]) == 1000.0
-    assert first(space["z"]) == 1000 * 1001 / 2
+    assert first(space["y"]) == 100.0
+    assert first(space["z"]) == 100 * 101 / 2
 
 
 def needs_two(_):
