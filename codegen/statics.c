@@ -15,9 +15,8 @@
 
 #define STATICS_SHARED_B 49152u /* PTX: static shared memory of a kernel */
 #define STATICS_CONST_B 65536u  /* PTX: .const of a module */
-#define STATICS_LOCAL_B (512 << 10)
-#define STATICS_ALIGN_LOG2 4 /* of what the launch adds */
-#define STATICS_GLOBAL 1     /* LLVM's address space of global memory */
+#define STATICS_ALIGN_LOG2 4    /* of what the launch adds */
+#define STATICS_GLOBAL 1        /* LLVM's address space of global memory */
 
 static uint64_t
 statics_align(uint64_t at, unsigned align_log2)
@@ -30,12 +29,12 @@ statics_align(uint64_t at, unsigned align_log2)
 static bool
 statics_check_local(struct cg_emit *e, uint64_t local_B)
 {
-    if (local_B <= STATICS_LOCAL_B)
+    if (local_B <= SP_MAX_LOCAL_B)
         return true;
     const char *what = sp_arena_printf(e->arena, "the local memory of '%s' together",
                                        e->core->funcs.data[0]->name);
     sp_diag_set(e->diag, SP_E_ARRAY_SIZE, NULL, what, (long long)local_B,
-                (long long)STATICS_LOCAL_B);
+                (long long)SP_MAX_LOCAL_B);
     return sp_diag_hint(e->diag, "use an array that is passed to the kernel, with a part for each "
                                  "thread");
 }

@@ -155,7 +155,7 @@ memory_check_shape(struct intrin_call *call, const struct memory_shape *shape, i
 {
     bool shared = call->id == IR_INTRIN_SHARED_ARRAY;
     bool local = call->id == IR_INTRIN_LOCAL_ARRAY;
-    uint64_t limit_B = local ? INFER_MAX_LOCAL_B : INFER_MAX_SHARED_B;
+    uint64_t limit_B = local ? SP_MAX_LOCAL_B : INFER_MAX_SHARED_B;
     uint64_t size_B = ir_scalar_row(dtype)->bits / 8u;
     bool empty = false;
     for (uint32_t k = 0; k < shape->rank; k++) {

@@ -7,7 +7,6 @@
 #define INFER_MAX_CHAIN 64u
 #define INFER_MAX_INSTANCES 4096u
 #define INFER_MAX_SHARED_B (1u << 20) /* of one array; the device says what a block can have */
-#define INFER_MAX_LOCAL_B (1u << 19)  /* what a thread of a GPU has */
 
 struct infer_item {
     uint32_t instance;

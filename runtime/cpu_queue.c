@@ -29,7 +29,7 @@
  * whether its frame begins below there, with the largest local arrays in the frame above, which
  * passed, and in its own; and then it calls what raises. Below the stack is anybody's memory. */
 #define QUEUE_WHOLE_STACK_B (8u << 20)
-#define QUEUE_STACK_B (2 * 524288 + 262144)
+#define QUEUE_STACK_B (2 * SP_MAX_LOCAL_B + 262144)
 
 static void
 queue_init_sync(struct cpu_queue *queue)

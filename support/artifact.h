@@ -46,6 +46,10 @@ struct sp_fault_site {
     uint32_t n_values;
 };
 
+/* Local memory that the functions of a kernel have together, at most: what a thread of a GPU has.
+ * The threads of the CPU device keep room for it. */
+#define SP_MAX_LOCAL_B (1u << 19)
+
 #define SP_FAULT_VALUES 16
 #define SP_PRINT_VALUES 64
 
