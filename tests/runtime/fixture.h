@@ -85,4 +85,76 @@ copy_text(const char *text)
     return memcpy(sp_alloc(strlen(text) + 1), text, strlen(text) + 1);
 }
 
+/* How the last call has failed; `in_hint` may be NULL. Makes ready for the next one. */
+static inline void
+expect(struct fixture *f, enum sp_error code, const char *in_message, const char *in_hint)
+{
+    assert_int_equal(f->diag.code, code);
+    if (!strstr(f->diag.message, in_message))
+        assert_string_equal(f->diag.message, in_message);
+    if (in_hint) {
+        assert_non_null(f->diag.hint);
+        if (!strstr(f->diag.hint, in_hint))
+            assert_string_equal(f->diag.hint, in_hint);
+    }
+    sp_diag_finish(&f->diag);
+    sp_diag_init(&f->diag);
+}
+
+/* A place that can raise: x[11], or what fake_cuda's orders say, in k.py, line 4. */
+static inline void
+fixture_add_site(struct artifact *artifact)
+{
+    artifact->n_sites = 1;
+    artifact->sites = sp_alloc(sizeof *artifact->sites);
+    artifact->sites[0] =
+        (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
+                               .where = {copy_text("k.py"), copy_text(artifact->name), 4, 4, 8, 12},
+                               .name = copy_text("x"),
+                               .n_values = 4};
+}
+
+/* PTX that takes such parameters, the last one of 8 bytes. */
+static inline struct artifact *
+fixture_ptx(const char *name, const struct sp_param *params, uint32_t n)
+{
+    struct artifact *artifact = sp_artifact_create();
+    artifact->kind = SP_CODE_PTX;
+    artifact->code = copy_text(".version 8.0");
+    artifact->size_B = strlen(artifact->code);
+    artifact->entry = copy_text("entry");
+    artifact->name = copy_text(name);
+    artifact->n_params = n;
+    artifact->params_size_B = n ? params[n - 1].offset_B + 8 : 0;
+    artifact->params = sp_alloc((n + 1) * sizeof *params);
+    for (uint32_t i = 0; i < n; i++)
+        artifact->params[i] = params[i];
+    return artifact;
+}
+
+/* Loads the artifact, and lets go of it. */
+static inline struct rt_code *
+fixture_load(struct fixture *f, struct artifact *artifact)
+{
+    struct rt_code *code;
+    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
+    sp_artifact_destroy(artifact);
+    return code;
+}
+
+/* A float and an int64 by size, then (if it can raise) the fault's address. */
+static inline struct artifact *
+fixture_saxpy(bool raises)
+{
+    static const struct sp_param params[] = {{SP_PARAM_EXTENT, 0, 1, 0, 8},
+                                             {SP_PARAM_SCALAR, 0, 0, 8, 4},
+                                             {SP_PARAM_FAULT, 0, 0, 16, 8}};
+    struct artifact *artifact = fixture_ptx("saxpy", params, 3);
+    if (raises)
+        fixture_add_site(artifact);
+    else
+        artifact->n_params = 2; /* the third's place stays */
+    return artifact;
+}
+
 #endif

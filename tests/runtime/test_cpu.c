@@ -124,17 +124,8 @@ load(struct fixture *f, const char *entry, uint32_t shared_B)
     artifact->name = copy_text(entry);
     artifact->params_size_B = sizeof(struct params);
     artifact->shared_B = shared_B;
-    artifact->n_sites = 1;
-    artifact->sites = sp_alloc(sizeof *artifact->sites);
-    artifact->sites[0] =
-        (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
-                               .where = {copy_text("k.py"), copy_text("k"), 4, 4, 8, 12},
-                               .name = copy_text("x"),
-                               .n_values = 4};
-    struct rt_code *code = NULL;
-    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
-    sp_artifact_destroy(artifact);
-    return code;
+    fixture_add_site(artifact);
+    return fixture_load(f, artifact);
 }
 
 static void

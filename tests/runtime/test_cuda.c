@@ -16,57 +16,10 @@ set_up(void **state)
     return 0;
 }
 
-static void
-expect(struct fixture *f, enum sp_error code, const char *in_message, const char *in_hint)
-{
-    assert_int_equal(f->diag.code, code);
-    if (!strstr(f->diag.message, in_message))
-        assert_string_equal(f->diag.message, in_message);
-    if (in_hint) {
-        assert_non_null(f->diag.hint);
-        if (!strstr(f->diag.hint, in_hint))
-            assert_string_equal(f->diag.hint, in_hint);
-    }
-    sp_diag_finish(&f->diag);
-    sp_diag_init(&f->diag);
-}
-
-/* A float and an int64 by size, then (if it can raise) the fault's address. */
-static struct artifact *
-make_artifact(bool raises)
-{
-    struct artifact *artifact = sp_artifact_create();
-    artifact->kind = SP_CODE_PTX;
-    artifact->code = copy_text(".version 8.0");
-    artifact->size_B = strlen(artifact->code);
-    artifact->entry = copy_text("entry");
-    artifact->name = copy_text("saxpy");
-    artifact->n_params = raises ? 3 : 2;
-    artifact->params_size_B = 24;
-    artifact->params = sp_alloc(3 * sizeof *artifact->params);
-    artifact->params[0] = (struct sp_param){SP_PARAM_EXTENT, 0, 1, 0, 8};
-    artifact->params[1] = (struct sp_param){SP_PARAM_SCALAR, 0, 0, 8, 4};
-    artifact->params[2] = (struct sp_param){SP_PARAM_FAULT, 0, 0, 16, 8};
-    if (raises) {
-        artifact->n_sites = 1;
-        artifact->sites = sp_alloc(sizeof *artifact->sites);
-        artifact->sites[0] =
-            (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
-                                   .where = {copy_text("k.py"), copy_text("saxpy"), 4, 4, 8, 12},
-                                   .name = copy_text("x"),
-                                   .n_values = 4};
-    }
-    return artifact;
-}
-
 static struct rt_code *
 load(struct fixture *f, bool raises)
 {
-    struct artifact *artifact = make_artifact(raises);
-    struct rt_code *code;
-    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
-    sp_artifact_destroy(artifact);
-    return code;
+    return fixture_load(f, fixture_saxpy(raises));
 }
 
 static void
@@ -249,7 +202,7 @@ static void
 test_jit_options_and_logs(void **state)
 {
     struct fixture *f = *state;
-    struct artifact *artifact = make_artifact(false);
+    struct artifact *artifact = fixture_saxpy(false);
     struct rt_jit_options options;
     struct rt_code *code;
     rt_jit_options_init(&options);
@@ -478,7 +431,7 @@ static void
 test_cooperative(void **state)
 {
     struct fixture *f = *state;
-    struct artifact *artifact = make_artifact(false);
+    struct artifact *artifact = fixture_saxpy(false);
     artifact->cooperative = true;
     artifact->n_params = 3;
     artifact->params[2].kind = SP_PARAM_GRID;

@@ -18,16 +18,6 @@ set_up(void **state)
     return 0;
 }
 
-static void
-expect(struct fixture *f, enum sp_error code, const char *text)
-{
-    assert_int_equal(f->diag.code, code);
-    if (!strstr(f->diag.message, text))
-        assert_string_equal(f->diag.message, text);
-    sp_diag_finish(&f->diag);
-    sp_diag_init(&f->diag);
-}
-
 static uint64_t
 alloc(struct fixture *f, struct rt_device *dev)
 {
@@ -39,25 +29,10 @@ alloc(struct fixture *f, struct rt_device *dev)
 static struct artifact *
 make_artifact(bool raises)
 {
-    struct artifact *artifact = sp_artifact_create();
-    artifact->kind = SP_CODE_PTX;
-    artifact->code = copy_text(".version 8.0");
-    artifact->size_B = strlen(artifact->code);
-    artifact->entry = copy_text("entry");
-    artifact->name = copy_text("k");
-    artifact->n_params = 1;
-    artifact->params_size_B = 8;
-    artifact->params = sp_alloc(sizeof *artifact->params);
-    artifact->params[0] = (struct sp_param){raises ? SP_PARAM_FAULT : SP_PARAM_DATA, 0, 0, 0, 8};
-    if (raises) {
-        artifact->n_sites = 1;
-        artifact->sites = sp_alloc(sizeof *artifact->sites);
-        artifact->sites[0] =
-            (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
-                                   .where = {copy_text("k.py"), copy_text("k"), 4, 4, 8, 12},
-                                   .name = copy_text("x"),
-                                   .n_values = 4};
-    }
+    const struct sp_param param = {raises ? SP_PARAM_FAULT : SP_PARAM_DATA, 0, 0, 0, 8};
+    struct artifact *artifact = fixture_ptx("k", &param, 1);
+    if (raises)
+        fixture_add_site(artifact);
     return artifact;
 }
 
@@ -91,7 +66,7 @@ test_context_is_made_when_needed(void **state)
     assert_true(rt_device_attribute(second, CU_DEVICE_ATTRIBUTE_WARP_SIZE, &value, &f->diag));
     assert_int_equal(value, 32);
     assert_false(rt_device_attribute(second, 147, &value, &f->diag));
-    expect(f, SP_E_DRIVER_FAILED, "cuDeviceGetAttribute");
+    expect(f, SP_E_DRIVER_FAILED, "cuDeviceGetAttribute", NULL);
     assert_int_equal(f->fake->n_retained, 0);
     uint64_t address = alloc(f, second);
     assert_int_equal(f->fake->n_retained, 1);
@@ -161,7 +136,7 @@ test_contexts_that_are_not_primary(void **state)
     assert_int_equal(f->fake->n_push, 0);
     assert_int_equal(f->fake->n_retained, 0);
     assert_false(rt_device_reset(dev, &f->diag));
-    expect(f, SP_E_BAD_VALUE, "another library made");
+    expect(f, SP_E_BAD_VALUE, "another library made", NULL);
     assert_true(rt_current(f->rt, &again, &f->diag));
     assert_ptr_equal(again, dev);
     rt_code_unload(code);
@@ -173,11 +148,11 @@ test_contexts_that_are_not_primary(void **state)
     assert_ptr_not_equal(again, dev);
     assert_true(rt_device_was_reset(dev));
     assert_false(rt_device_synchronize(dev, &f->diag));
-    expect(f, SP_E_DEVICE_RESET, "cuda:0 was reset");
+    expect(f, SP_E_DEVICE_RESET, "cuda:0 was reset", NULL);
     /* One that belongs to no device. */
     f->fake->set_current(FAKE_FOREIGN);
     assert_false(rt_current(f->rt, &again, &f->diag));
-    expect(f, SP_E_NO_DEVICE, "no GPU we know");
+    expect(f, SP_E_NO_DEVICE, "no GPU we know", NULL);
     f->fake->set_current(NULL);
 }
 
@@ -195,7 +170,7 @@ test_memories_are_apart(void **state)
     struct rt_code *code = load(f, f->dev, false);
     struct rt_launch how = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
     assert_false(rt_device_launch(f->dev, code, &how, &there, &f->diag));
-    expect(f, SP_E_DEVICE_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS");
+    expect(f, SP_E_DEVICE_LOST, "CUDA_ERROR_ILLEGAL_ADDRESS", NULL);
     rt_code_unload(code);
     f->fake->n_modules = 0; /* a broken GPU took it along */
     assert_true(rt_device_free(second, there, &f->diag));
@@ -228,17 +203,18 @@ test_reset(void **state)
     assert_ptr_not_equal(dev, old);
     assert_false(rt_device_is_here(old));
     assert_false(rt_device_alloc(old, 16, 0, &more, &f->diag));
-    expect(f, SP_E_DEVICE_RESET, "cuda:0 was reset: its arrays, streams and kernels are gone");
+    expect(f, SP_E_DEVICE_RESET, "cuda:0 was reset: its arrays, streams and kernels are gone",
+           NULL);
     assert_false(rt_device_launch(old, code, &how, &params, &f->diag));
-    expect(f, SP_E_DEVICE_RESET, "cuda:0");
+    expect(f, SP_E_DEVICE_RESET, "cuda:0", NULL);
     assert_false(rt_device_launch(old, raising, &how, &params, &f->diag));
-    expect(f, SP_E_DEVICE_RESET, "cuda:0");
+    expect(f, SP_E_DEVICE_RESET, "cuda:0", NULL);
     assert_false(rt_device_copy_in(old, address, &params, 8, 0, &f->diag));
-    expect(f, SP_E_DEVICE_RESET, "cuda:0");
+    expect(f, SP_E_DEVICE_RESET, "cuda:0", NULL);
     assert_false(rt_stream_synchronize(old, stream, &f->diag));
-    expect(f, SP_E_DEVICE_RESET, "cuda:0");
+    expect(f, SP_E_DEVICE_RESET, "cuda:0", NULL);
     assert_false(rt_device_check(old, &f->diag));
-    expect(f, SP_E_DEVICE_RESET, "cuda:0");
+    expect(f, SP_E_DEVICE_RESET, "cuda:0", NULL);
     assert_null(rt_device_take_prints(old));
     /* What is freed late is freed by nobody. */
     assert_true(rt_device_free(old, address, &f->diag));

@@ -17,23 +17,10 @@ set_up(void **state)
 static struct artifact *
 make_ptx(void)
 {
-    struct artifact *a = sp_artifact_create();
-    a->kind = SP_CODE_PTX;
-    a->code = copy_text(".version 8.0");
-    a->size_B = strlen(a->code);
-    a->entry = copy_text("entry");
-    a->name = copy_text("saxpy");
+    static const struct sp_param param = {SP_PARAM_FAULT, 0, 0, 0, 8};
+    struct artifact *a = fixture_ptx("saxpy", &param, 1);
     a->target = copy_text("sm_90");
-    a->n_params = 1;
-    a->params = sp_alloc(sizeof *a->params);
-    a->params[0] = (struct sp_param){SP_PARAM_FAULT, 0, 0, 0, 8};
-    a->params_size_B = 8;
-    a->n_sites = 1;
-    a->sites = sp_alloc(sizeof *a->sites);
-    a->sites[0] = (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
-                                         .where = {copy_text("k.py"), copy_text("f"), 4, 4, 8, 12},
-                                         .name = copy_text("x"),
-                                         .n_values = 4};
+    fixture_add_site(a);
     a->warnings.n = 1;
     a->warnings.data = sp_alloc(sizeof *a->warnings.data);
     a->warnings.data[0] = (struct sp_warning){.code = SP_W_DOUBLE, .text = copy_text("slow")};

@@ -37,18 +37,7 @@ load(struct fixture *f, const char *name, int line)
         {SP_PARAM_EXTENT, 0, 2, 24, 8},
     };
     static const struct rt_argument arguments[] = {{"n", 'i'}, {"a", 'f'}, {"x", 0}};
-    struct artifact *artifact = sp_artifact_create();
-    struct rt_code *code;
-    artifact->kind = SP_CODE_PTX;
-    artifact->code = copy_text(".version 8.0");
-    artifact->size_B = strlen(artifact->code);
-    artifact->entry = copy_text("entry");
-    artifact->name = copy_text(name);
-    artifact->n_params = 4;
-    artifact->params_size_B = 32;
-    artifact->params = memcpy(sp_alloc(sizeof params), params, sizeof params);
-    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
-    sp_artifact_destroy(artifact);
+    struct rt_code *code = fixture_load(f, fixture_ptx(name, params, 4));
     const struct sp_src where = {"k.py", name, line, line, -1, -1};
     rt_code_describe(code, &where, arguments, 3);
     return code;

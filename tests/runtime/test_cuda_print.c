@@ -22,25 +22,14 @@ set_up(void **state)
 static struct rt_code *
 load(struct fixture *f, const char *name)
 {
-    struct artifact *artifact = sp_artifact_create();
-    artifact->kind = SP_CODE_PTX;
-    artifact->code = copy_text(".version 8.0");
-    artifact->size_B = strlen(artifact->code);
-    artifact->entry = copy_text("entry");
-    artifact->name = copy_text(name);
-    artifact->n_params = 1;
-    artifact->params_size_B = 8;
-    artifact->params = sp_alloc(sizeof *artifact->params);
-    artifact->params[0] = (struct sp_param){SP_PARAM_FAULT, 0, 0, 0, 8};
+    static const struct sp_param param = {SP_PARAM_FAULT, 0, 0, 0, 8};
+    struct artifact *artifact = fixture_ptx(name, &param, 1);
     artifact->n_sites = 1;
     artifact->sites = sp_alloc(sizeof *artifact->sites);
     artifact->sites[0] =
         (struct sp_fault_site){.code = SP_E_NOT_PRINTED, .name = copy_text("J()"), .n_values = 1};
     artifact->prints = true;
-    struct rt_code *code;
-    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
-    sp_artifact_destroy(artifact);
-    return code;
+    return fixture_load(f, artifact);
 }
 
 /* Its printer. */

@@ -16,47 +16,16 @@ set_up(void **state)
     return 0;
 }
 
-static void
-expect(struct fixture *f, enum sp_error code, const char *in_message, const char *in_hint)
-{
-    assert_int_equal(f->diag.code, code);
-    assert_non_null(strstr(f->diag.message, in_message));
-    if (in_hint) {
-        assert_non_null(f->diag.hint);
-        assert_non_null(strstr(f->diag.hint, in_hint));
-    }
-    sp_diag_finish(&f->diag);
-    sp_diag_init(&f->diag);
-}
-
 /* An int64, then the fault's address if it can raise. */
 static struct rt_code *
 load(struct fixture *f, bool raises)
 {
-    struct rt_code *code;
-    struct artifact *artifact = sp_artifact_create();
-    artifact->kind = SP_CODE_PTX;
-    artifact->code = copy_text(".version 8.0");
-    artifact->size_B = strlen(artifact->code);
-    artifact->entry = copy_text("entry");
-    artifact->name = copy_text("scale");
-    artifact->n_params = raises ? 2 : 1;
-    artifact->params_size_B = 16;
-    artifact->params = sp_alloc(2 * sizeof *artifact->params);
-    artifact->params[0] = (struct sp_param){SP_PARAM_SCALAR, 0, 0, 0, 8};
-    artifact->params[1] = (struct sp_param){SP_PARAM_FAULT, 0, 0, 8, 8};
-    if (raises) {
-        artifact->n_sites = 1;
-        artifact->sites = sp_alloc(sizeof *artifact->sites);
-        artifact->sites[0] =
-            (struct sp_fault_site){.code = SP_E_OUT_OF_BOUNDS,
-                                   .where = {copy_text("k.py"), copy_text("scale"), 4, 4, 8, 12},
-                                   .name = copy_text("x"),
-                                   .n_values = 4};
-    }
-    assert_true(rt_device_load(f->dev, artifact, NULL, &code, &f->diag));
-    sp_artifact_destroy(artifact);
-    return code;
+    static const struct sp_param params[] = {{SP_PARAM_SCALAR, 0, 0, 0, 8},
+                                             {SP_PARAM_FAULT, 0, 0, 8, 8}};
+    struct artifact *artifact = fixture_ptx("scale", params, raises ? 2 : 1);
+    if (raises)
+        fixture_add_site(artifact);
+    return fixture_load(f, artifact);
 }
 
 static void

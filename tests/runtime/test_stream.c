@@ -22,17 +22,6 @@ set_up_cuda(void **state)
 }
 
 static void
-expect(struct fixture *f, enum sp_error code, const char *in_message, const char *in_hint)
-{
-    assert_int_equal(f->diag.code, code);
-    assert_non_null(strstr(f->diag.message, in_message));
-    assert_non_null(f->diag.hint);
-    assert_non_null(strstr(f->diag.hint, in_hint));
-    sp_diag_finish(&f->diag);
-    sp_diag_init(&f->diag);
-}
-
-static void
 test_misuse(void **state)
 {
     struct fixture *f = *state;
