@@ -550,6 +550,9 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
     case IR_EFFECT:
         return cg_emit_check_row(e, ref) && e->target->emit_effect(e, ref, args, &e->values[ref]);
     case IR_YIELD: e->target->emit_yield(e, ref); return true;
+    case IR_ACQUIRE:
+        LLVMBuildFenceSyncScope(e->builder, LLVMAtomicOrderingAcquire, cg_emit_device_scope(e), "");
+        return true;
     case IR_POLL: e->target->emit_poll(e); return true;
     case IR_DEEP: e->values[ref] = e->target->emit_deep(e); return true;
     case IR_PRINT: return cg_emit_print(e, ref, args);

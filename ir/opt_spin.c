@@ -24,46 +24,14 @@
  * count as conditions, and addresses must then be the same in any case: in a binary search one of
  * the borders moves.
  *
- * Such loads become volatile, or LLVM would load once, before the loop. Every back edge of such a
- * loop gets a YIELD, where the thread lets others run and others see what it has stored. A call
- * counts as what it calls: as an atomic if there is one in it, as a load of its arguments if it
- * loads; what it loads from them becomes volatile too. Wrongly taken for a wait, a loop is slower,
+ * What is done about them says spin_mark.c. A call counts as what it calls: as an atomic if there
+ * is one in it, as a load of its arguments if it loads. Wrongly taken for a wait, a loop is slower,
  * never wrong. Natural loops by dominators; linear but for phis, of which each starts one search;
  * keeps the graph. Looking for patterns of instructions lost: there are too many ways to write a
  * lock. */
-#include "ir/pass.h"
+#include "ir/spin.h"
 
 #include <assert.h>
-
-#define SPIN_DEPTH 8     /* loads that a load's address depends on */
-#define SPIN_BRANCHES 64 /* that one exit depends on */
-
-struct spin {
-    struct ir_module *module;
-    struct ir_func *func;
-    struct sp_arena *arena;
-    struct ir_dom dom;
-    bool *has_atomic, *has_load; /* by function, with callees */
-    bool *is_marked;             /* by function: its loads are volatile that may be waited for */
-    /* the loop */
-    uint32_t header, latch; /* the block, and which of its edges begins the next round */
-    struct sp_bits body;    /* its blocks */
-    uint32_t *seen, stamp;  /* by value: the search that came to it last */
-    bool waits, free;       /* what the search has found */
-    bool strict;            /* addresses are the same in the next round, not only may be */
-    bool restarts;          /* an address depends on an inner loop's counter */
-    SP_VEC(ir_ref) work;
-    SP_VEC(ir_ref) phis;     /* of the header, in the search */
-    SP_VEC(ir_ref) merges;   /* other phis, in the search */
-    SP_VEC(ir_ref) branches; /* conditions to look at */
-    SP_VEC(ir_ref) loads;    /* that it waits for, and calls */
-};
-
-static bool
-spin_is_inside(const struct spin *s, ir_ref ref)
-{
-    return sp_bits_has(&s->body, ir_insn(s->func, ref)->block);
-}
 
 static void
 spin_push(struct spin *s, ir_ref ref)
@@ -110,8 +78,8 @@ spin_phi_stays(struct spin *s, ir_ref phi)
 }
 
 /* Whether a value may be the same in the next round. */
-static bool
-spin_stays(struct spin *s, ir_ref value, unsigned depth)
+bool
+ir_spin_stays(struct spin *s, ir_ref value, unsigned depth)
 {
     SP_VEC(ir_ref) phis = {0};
     SP_VEC(ir_ref) loads = {0};
@@ -139,7 +107,7 @@ spin_stays(struct spin *s, ir_ref value, unsigned depth)
         stays = spin_phi_stays(s, phis.data[i]) &&
                 !(s->strict && spin_is_inside(s, ir_arg(s->func, phis.data[i], s->latch)));
     for (uint32_t i = 0; stays && i < loads.len; i++)
-        stays = depth && spin_stays(s, loads.data[i], depth - 1);
+        stays = depth && ir_spin_stays(s, loads.data[i], depth - 1);
     return stays;
 }
 
@@ -187,7 +155,7 @@ static bool
 spin_load_stays(struct spin *s, ir_ref address)
 {
     s->restarts = false;
-    return !spin_is_private(s, address) && spin_stays(s, address, SPIN_DEPTH) &&
+    return !spin_is_private(s, address) && ir_spin_stays(s, address, SPIN_DEPTH) &&
            !(s->restarts && spin_is_stored(s, address));
 }
 
@@ -198,7 +166,7 @@ spin_call_stays(struct spin *s, ir_ref call)
 {
     bool stays = true;
     for (uint32_t i = 0; stays && i < ir_insn(s->func, call)->n_args; i++)
-        stays = spin_stays(s, ir_arg(s->func, call, i), SPIN_DEPTH);
+        stays = ir_spin_stays(s, ir_arg(s->func, call, i), SPIN_DEPTH);
     return stays;
 }
 
@@ -422,74 +390,6 @@ spin_exits_wait(struct spin *s)
     return waits;
 }
 
-/* ---- What is done about it ---- */
-
-/* Whether an address is computed of parameters alone. `seen` is by value: the last search there. */
-static bool
-spin_is_fixed(struct spin *s, const struct ir_func *func, ir_ref address, ir_ref *seen)
-{
-    SP_VEC(ir_ref) work = {0};
-    bool fixed = true;
-    sp_vec_push(s->arena, &work, address);
-    while (fixed && work.len) {
-        ir_ref at = sp_vec_pop(&work);
-        const struct ir_insn *part = ir_insn(func, at);
-        if (seen[at] == address)
-            continue;
-        seen[at] = address;
-        fixed = part->op != IR_PHI && (ir_insn_flags(part) & IR_PURE);
-        for (uint32_t i = 0; fixed && i < part->n_args; i++)
-            sp_vec_push(s->arena, &work, ir_arg(func, at, i));
-    }
-    return fixed;
-}
-
-/* Loads from such addresses, here and in callees. */
-static void
-spin_mark_callee(struct spin *s, uint32_t f)
-{
-    struct ir_func *func = s->module->funcs.data[f];
-    if (s->is_marked[f])
-        return;
-    s->is_marked[f] = true;
-    ir_ref *seen = SP_NEW_N(s->arena, ir_ref, func->insns.len);
-    for (ir_ref ref = 1; ref < func->insns.len; ref++) {
-        struct ir_insn *insn = ir_insn(func, ref);
-        if (insn->op == IR_CALLF)
-            spin_mark_callee(s, insn->imm);
-        else if (insn->op == IR_LOAD && spin_is_fixed(s, func, ir_arg(func, ref, 0), seen))
-            insn->imm |= IR_VOLATILE;
-    }
-}
-
-static void
-spin_mark(struct spin *s)
-{
-    struct ir_func *func = s->func;
-    for (uint32_t i = 0; i < s->loads.len; i++) {
-        struct ir_insn *insn = ir_insn(func, s->loads.data[i]);
-        if (insn->op == IR_LOAD)
-            insn->imm |= IR_VOLATILE;
-        else if (insn->op == IR_CALLF)
-            spin_mark_callee(s, insn->imm);
-    }
-    struct ir_block *header = &func->blocks.data[s->header];
-    for (uint32_t i = 0; i < header->preds.len; i++) {
-        uint32_t latch = header->preds.data[i];
-        if (!sp_bits_has(&s->body, latch))
-            continue;
-        struct ir_block *block = &func->blocks.data[latch];
-        ir_ref end = block->insns.data[block->insns.len - 1];
-        if (block->insns.len > 1 &&
-            ir_insn(func, block->insns.data[block->insns.len - 2])->op == IR_YIELD)
-            continue; /* both edges of a branch, or the latch of two loops */
-        block->insns.len--;
-        func->src = s->loads.len ? ir_insn(func, s->loads.data[0])->src : 0;
-        ir_insn_add(func, latch, IR_YIELD, IR_T_VOID, 0, 0, NULL);
-        sp_vec_push(func->module->arena, &func->blocks.data[latch].insns, end);
-    }
-}
-
 /* ---- Loops ---- */
 
 static bool
@@ -521,7 +421,7 @@ spin_func(struct spin *s, struct ir_func *func)
             if (sp_bits_has(&s->body, header->preds.data[s->latch]))
                 waits |= spin_exits_wait(s);
         if (waits)
-            spin_mark(s);
+            ir_spin_mark(s);
         found |= waits;
     }
     func->src = src;

@@ -2,7 +2,8 @@
  *
  * The device's own thread must not wait for the GIL: whoever holds it may be waiting for the
  * device. So that thread only posts to a queue, and one thread of Python's, started at the first
- * callback, calls what was posted, in order. What a callback raises goes to sys.unraisablehook.
+ * callback, calls what was posted, in order. Its kernels run where the stream is: the thread's place
+ * follows the callback. What a callback raises goes to sys.unraisablehook.
  *
  * A device that fails never posts. The thread looks after it while something is on its way, and
  * calls what is lost with a status that is not 0. At the end of the program what is on its way is
@@ -27,7 +28,8 @@ struct callback {
     struct rt_device *dev;
     PyObject *stream, *function, *argument;
     int status;
-    bool lost; /* called without having been posted, and left to the driver */
+    bool python; /* added by a thread whose kernels run on the python device */
+    bool lost;   /* called without having been posted, and left to the driver */
 };
 
 struct pm_callbacks {
@@ -157,8 +159,10 @@ callbacks_next(struct pm_callbacks *all)
 }
 
 static void
-callbacks_call(struct callback *one)
+callbacks_call(struct pm_state *state, struct callback *one)
 {
+    if (!pm_place_follow(state, one->dev, one->python))
+        PyErr_Clear(); /* a device that is lost; `status` says so */
     PyObject *status = PyLong_FromLong(one->status);
     PyObject *result = status ? PyObject_CallFunctionObjArgs(one->function, one->stream, status,
                                                              one->argument, NULL)
@@ -191,7 +195,7 @@ pm_callbacks_run(PyObject *module, PyObject *unused)
         Py_END_ALLOW_THREADS
         if (!one)
             break;
-        callbacks_call(one);
+        callbacks_call(state, one);
     }
     pthread_mutex_lock(&all->lock);
     callbacks_unlock_drop(all);
@@ -268,6 +272,7 @@ pm_callback_add(struct pm_state *state, PyObject *stream, struct rt_device *dev,
     struct callback *one = sp_alloc(sizeof *one);
     *one = (struct callback){.all = all,
                              .dev = dev,
+                             .python = pm_on_python(state),
                              .stream = Py_NewRef(stream),
                              .function = Py_NewRef(function),
                              .argument = Py_NewRef(argument)};

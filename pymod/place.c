@@ -181,6 +181,12 @@ place_enter(struct pm_state *state, const struct pm_place *place, uintptr_t *bef
     return place_set(state, place) != NULL;
 }
 
+bool
+pm_place_follow(struct pm_state *state, struct rt_device *dev, bool python)
+{
+    return place_enter(state, place_of(state, dev, python), NULL);
+}
+
 /* Of the kind that the thread's kernels run on now: the GPU of that number, or the CPU device. */
 static const struct pm_place *
 place_by_number(struct pm_state *state, PyObject *which)

@@ -216,6 +216,8 @@ struct rt_device *pm_device(struct pm_state *state);
 struct rt_device *pm_device_if_chosen(struct pm_state *state);
 /* Whether the device of an array or stream was not reset; false: an exception that says so. */
 bool pm_device_check(struct pm_state *state, const struct rt_device *dev);
+/* Makes the device the thread's; false: an exception. */
+bool pm_place_follow(struct pm_state *state, struct rt_device *dev, bool python);
 /* A name or a number as select_device takes it. */
 const struct pm_place *pm_place_parse(struct pm_state *state, PyObject *which);
 struct rt_device *pm_device_open(struct pm_state *state, enum rt_kind kind, int ordinal);

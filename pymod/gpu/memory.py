@@ -430,16 +430,19 @@ class pinned(_Locked):
 
 
 class _Interface:
-    """An array's memory as a device sees it."""
+    """An array's memory as a device sees it; None: of an array without elements."""
 
-    def __init__(self, array: Any, memory: _gpujit.Memory) -> None:
+    def __init__(self, array: Any, memory: _gpujit.Memory | None) -> None:
         self.kept = array, memory
-        offset = array.__array_interface__["data"][0] - memory.address
+        address = 0
+        if memory is not None:
+            offset = array.__array_interface__["data"][0] - memory.address
+            address = memory.device_address + offset
         self.__cuda_array_interface__ = {
             "shape": array.shape,
             "strides": array.strides,
             "typestr": array.dtype.str,
-            "data": (memory.device_address + offset, not array.flags.writeable),
+            "data": (address, not array.flags.writeable),
             "version": 3,
         }
 
@@ -457,7 +460,7 @@ class mapped(_Locked):
         locked = iter(self.locked)
         arrays = [
             _gpujit.as_gpu_array(
-                array if on_cpu or not array.nbytes else _Interface(array, next(locked))
+                array if on_cpu else _Interface(array, next(locked) if array.nbytes else None)
             )
             for array in self.arrays
         ]

@@ -18,7 +18,7 @@ def add(x, n):
         x[i] += n if step > 0.0 else -1
 
 
-@gpu.jit
+@gpu.jit(check=True)
 def out_of_bounds(x):
     x[x.size] = 1
 

@@ -153,6 +153,7 @@ def test_never_recorded(memory, use):
     assert caught.value.code == "EVENT_MISUSE"
     assert "event.record(stream)" in str(caught.value)
     event.record()
+    gpu.synchronize()
     use(event)
     assert NEVER not in repr(event)
 

@@ -218,8 +218,17 @@ def test_launches_with_tensors_make_no_objects(device, torch):
     assert min(least) <= 2  # what the loop itself has
 
 
-def test_arrays_of_jax():
-    jnp = pytest.importorskip("jax.numpy")
+def test_arrays_of_jax(device):
+    jax = pytest.importorskip("jax")
+    try:
+        there = jax.default_device(jax.devices(device)[0])
+    except RuntimeError as error:
+        pytest.skip(f"jax has no device here: {error}")
+    with there:
+        kernels_read_jax(jax.numpy)
+
+
+def kernels_read_jax(jnp):
     for dtype in (jnp.float32, jnp.bfloat16, jnp.bool_, jnp.int16):
         y = np.zeros(4)
         twice[1, 4](jnp.ones(4, dtype), y)
