@@ -2,8 +2,8 @@
  *
  * The device's own thread must not wait for the GIL: whoever holds it may be waiting for the
  * device. So that thread only posts to a queue, and one thread of Python's, started at the first
- * callback, calls what was posted, in order. Its kernels run where the stream is: the thread's place
- * follows the callback. What a callback raises goes to sys.unraisablehook.
+ * callback, calls what was posted, in order. Its kernels run where the stream is: the place of that
+ * thread follows the callback. What a callback raises goes to sys.unraisablehook.
  *
  * A device that fails never posts. The thread looks after it while something is on its way, and
  * calls what is lost with a status that is not 0. At the end of the program what is on its way is
