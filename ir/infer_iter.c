@@ -293,13 +293,24 @@ infer_is_unrolled(const struct ir_instance *instance, ir_ref ref)
     return instance->unrolled.words && sp_bits_has(&instance->unrolled, ref);
 }
 
+/* Whether a tuple is written out already, here or in what is iterated along with it. */
+static bool
+iter_has_unrolled(const struct infer *in, ir_type type)
+{
+    const struct ir_type_info *info = ir_type_info(in->module, type);
+    bool found = info->kind == IR_KIND_ITER && info->iter == IR_ITER_UNROLLED;
+    for (uint32_t i = 0; !found && info->kind == IR_KIND_ITER && i < info->n_elems; i++)
+        found = iter_has_unrolled(in, info->elems[i]);
+    return found;
+}
+
 bool
 infer_iter_waits(struct infer *in, const struct ir_instance *instance, ir_ref ref, ir_type over)
 {
     const struct ir_type_info *info = ir_type_info(in->module, over);
     if (info->kind != IR_KIND_TUPLE || iter_is_uniform(info) || in->settling || in->reporting ||
-        instance->cells[ref].type != IR_T_NONE || infer_is_unrolled(instance, ref))
-        return false;
+        iter_has_unrolled(in, instance->cells[ref].type) || infer_is_unrolled(instance, ref))
+        return false; /* a loop that is none yet may become one again when all elements have risen */
     sp_vec_push(in->ctx->arena, &in->pending, (struct infer_item){instance->index, ref});
     return true;
 }

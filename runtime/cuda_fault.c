@@ -60,7 +60,6 @@ rt_cuda_faults_forget(struct cuda_device *dev)
     faults->host = NULL;
     rt_cuda_captures_forget(dev);
     rt_cuda_print_finish(dev);
-    faults->prints.words = NULL;
     pthread_mutex_unlock(&faults->lock);
 }
 

@@ -165,6 +165,7 @@ rt_cuda_print_finish(struct cuda_device *dev)
         return;
     dev->api->cuMemFree(faults->print_counters);
     dev->api->cuMemFreeHost(faults->prints.words);
+    faults->prints = (struct rt_print_buffer){0}; /* who looks for lines finds none */
 }
 
 /* A child after a fork has the parent's records, which are not its own to print. */

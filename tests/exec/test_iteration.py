@@ -474,3 +474,27 @@ def kernel(c, u, out):
     # The python device joins nothing.
     kit.single(kit.kernel(source), np.array([0, 5]), np.array([7], np.uint64), out, reference=False)
     assert out[0] == 410
+
+
+# ---- Tuples whose elements come to be of one type ----
+
+
+@pytest.mark.parametrize(
+    "each", ["(c, *t)", "(*t, c)", "(first, *t)", "(c, c, *t)", "reversed((c, *t))"]
+)
+def test_what_is_uniform_in_the_end_is_a_loop(each):
+    """c is a uint64, though the 1 comes first; around the loop b is a float16, as it was before."""
+    source = (
+        "def main(x, out):\n"
+        "    b = x[0]\n"
+        "    c = 9223372036854775808 if x[1] else 1\n"
+        "    t = (c, c)\n"
+        "    first, *rest = t\n"
+        f"    for v in {each}:\n"
+        "        b = v\n"
+        "    out[0] = b\n"
+    )
+    out = np.zeros(1)
+    kit.kernel(source, "main")[1, 1](np.ones(2, np.float16), out)
+    gpu.synchronize()
+    assert out[0] == np.inf

@@ -225,10 +225,10 @@ def test_arrays_of_jax(device):
     except RuntimeError as error:
         pytest.skip(f"jax has no device here: {error}")
     with there:
-        kernels_read_jax(jax.numpy)
+        kernels_read_jax(jax.numpy, device)
 
 
-def kernels_read_jax(jnp):
+def kernels_read_jax(jnp, device):
     for dtype in (jnp.float32, jnp.bfloat16, jnp.bool_, jnp.int16):
         y = np.zeros(4)
         twice[1, 4](jnp.ones(4, dtype), y)
@@ -237,4 +237,8 @@ def kernels_read_jax(jnp):
         gpu.ArgumentTypeError, match="argument 2 'y' of twice: the array is read-only"
     ):
         twice[1, 4](np.ones(4), jnp.ones(4))
-    twice[1, 4](np.ones(4), gpu.In(jnp.ones(4)))  # a copy of it is written
+    if device == "cpu":
+        twice[1, 4](np.ones(4), gpu.In(jnp.ones(4)))  # a copy of it is written
+    else:
+        with pytest.raises(gpu.ArgumentTypeError, match="read-only"):
+            twice[1, 4](np.ones(4), gpu.In(jnp.ones(4)))  # it is there, nothing is copied

@@ -462,6 +462,20 @@ def test_after_a_reset(memory):
         assert caught.value.code == "DEVICE_RESET"
 
 
+def test_streams_after_a_reset_of_what_has_printed(device, capfd):
+    s, x = gpu.stream(), gpu.zeros(4)
+    say[1, 1, s](x)
+    s.synchronize()
+    assert capfd.readouterr().out == "x is 0.0\n"
+    gpu.reset()
+    with pytest.raises(gpu.DeviceError) as caught:
+        s.synchronize()
+    assert caught.value.code == "DEVICE_RESET"
+    say[1, 1](gpu.zeros(4))
+    gpu.synchronize()
+    assert capfd.readouterr().out == "x is 0.0\n"
+
+
 def test_graphs_of_the_driver(fake):
     """A launch in a capture and its replays, against the stand-in."""
     f, x = gpu.jit(entry), gpu.zeros(4)

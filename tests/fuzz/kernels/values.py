@@ -224,9 +224,10 @@ class Values:
         (a, left), (b, right) = self.expression(node.left, env), self.expression(node.right, env)
         op = OPERATORS[type(node.op)]
         if op == "*" and isinstance(a, tuple):
-            if not isinstance(node.right, ast.Constant):
+            times = node.right.value if isinstance(node.right, ast.Constant) else None
+            if not isinstance(times, int):
                 raise NoType("a tuple as often as the run says")
-            return a * node.right.value, f"({left} * {right})"
+            return a * times, f"({left} * {right})"
         kind = binary(op, a, b)
         if op == "**" and isinstance(node.right, ast.UnaryOp) and not is_float(kind):
             kind = "float"  # a negative exponent of the program
