@@ -528,6 +528,15 @@ ops_operands(struct cg_emit *e, ir_ref ref, const struct ir_insn *insn)
     return values;
 }
 
+/* The host's threads meet by calls, which stores do not pass. */
+static void
+ops_release(struct cg_emit *e)
+{
+    if (e->arch.sm)
+        LLVMBuildFenceSyncScope(e->builder, LLVMAtomicOrderingAcquireRelease,
+                                LLVMGetSyncScopeID(e->context, "block", 5), "");
+}
+
 bool
 cg_emit_insn(struct cg_emit *e, ir_ref ref)
 {
@@ -553,6 +562,7 @@ cg_emit_insn(struct cg_emit *e, ir_ref ref)
     case IR_ACQUIRE:
         LLVMBuildFenceSyncScope(e->builder, LLVMAtomicOrderingAcquire, cg_emit_device_scope(e), "");
         return true;
+    case IR_RELEASE: ops_release(e); return true;
     case IR_POLL: e->target->emit_poll(e); return true;
     case IR_DEEP: e->values[ref] = e->target->emit_deep(e); return true;
     case IR_PRINT: return cg_emit_print(e, ref, args);

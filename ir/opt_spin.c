@@ -24,11 +24,11 @@
  * count as conditions, and addresses must then be the same in any case: in a binary search one of
  * the borders moves.
  *
- * What is done about them says spin_mark.c. A call counts as what it calls: as an atomic if there
- * is one in it, as a load of its arguments if it loads. Wrongly taken for a wait, a loop is slower,
- * never wrong. Natural loops by dominators; linear but for phis, of which each starts one search;
- * keeps the graph. Looking for patterns of instructions lost: there are too many ways to write a
- * lock. */
+ * What is done about them say spin_mark.c and spin_release.c. A call counts as what it calls: as an
+ * atomic if there is one in it, as a load of its arguments if it loads. Wrongly taken for a wait, a
+ * loop is slower, never wrong. Natural loops by dominators; linear but for phis, of which each
+ * starts one search; keeps the graph. Looking for patterns of instructions lost: there are too many
+ * ways to write a lock. */
 #include "ir/spin.h"
 
 #include <assert.h>
@@ -123,9 +123,8 @@ spin_base(const struct spin *s, ir_ref address)
     return insn;
 }
 
-/* Whether an address is of memory that the thread has for itself. */
-static bool
-spin_is_private(const struct spin *s, ir_ref address)
+bool
+ir_spin_is_private(const struct spin *s, ir_ref address)
 {
     const struct ir_insn *base = spin_base(s, address);
     return base->op == IR_SLOT || base->type == IR_T_PTR_LOCAL;
@@ -155,7 +154,7 @@ static bool
 spin_load_stays(struct spin *s, ir_ref address)
 {
     s->restarts = false;
-    return !spin_is_private(s, address) && ir_spin_stays(s, address, SPIN_DEPTH) &&
+    return !ir_spin_is_private(s, address) && ir_spin_stays(s, address, SPIN_DEPTH) &&
            !(s->restarts && spin_is_stored(s, address));
 }
 
@@ -466,6 +465,8 @@ ir_opt_spin(struct ir_module *module)
     spin_fill_functions(&s);
     for (uint32_t f = 0; f < module->funcs.len; f++)
         found |= spin_func(&s, module->funcs.data[f]);
+    if (found)
+        ir_spin_release(&s);
     sp_arena_finish(&arena);
     return found;
 }

@@ -1,4 +1,5 @@
-/* Loops that wait, as opt_spin.c finds them and spin_mark.c marks them. Private to these two. */
+/* Loops that wait, as opt_spin.c finds them, and what spin_mark.c and
+ * spin_release.c do about them. Private to these. */
 #ifndef IR_SPIN_H
 #define IR_SPIN_H
 
@@ -36,7 +37,11 @@ spin_is_inside(const struct spin *s, ir_ref ref)
 
 /* Whether a value may be the same in the next round; `depth`: of loads in it. */
 bool ir_spin_stays(struct spin *s, ir_ref value, unsigned depth);
+/* Whether an address is of memory that the thread has for itself. */
+bool ir_spin_is_private(const struct spin *s, ir_ref address);
 /* Marks the loop, which waits for `loads`. */
 void ir_spin_mark(struct spin *s);
+/* In all functions, when some loop waits. */
+void ir_spin_release(struct spin *s);
 
 #endif

@@ -313,3 +313,38 @@ def test_work_queue():
     gpu.synchronize()
     assert np.array_equal(y, np.arange(5000))
     assert x[0] == 5000 + 8 * 32
+
+
+@pytest.mark.parametrize("level", [0, 3])
+@pytest.mark.parametrize(
+    "meet", ["gpu.syncthreads()", "gpu.syncwarp()", "gpu.all_sync(0xffffffff, True)"]
+)
+def test_lanes_in_turn_and_then_together(meet, level):
+    """What a lane stores for the next one is not left behind the place where both must be."""
+    source = (
+        "def main(x, y):\n"
+        "    turn = gpu.shared.array(1, gpu.int32)\n"
+        "    total = gpu.shared.array(1, gpu.int32)\n"
+        "    t = gpu.threadIdx.x\n"
+        "    turn[0] = 0\n"
+        "    total[0] = 1\n"
+        "    gpu.syncthreads()\n"
+        "    while turn[0] != t:\n"
+        "        gpu.nanosleep(10)\n"
+        "    gpu.threadfence()\n"
+        "    total[0] = (total[0] * 3 + x[t]) % 10007\n"
+        "    a = total[0]\n"
+        "    gpu.threadfence()\n"
+        "    turn[0] = t + 1\n"
+        f"    {meet}\n"
+        "    gpu.syncthreads()\n"
+        "    y[t] = a\n"
+    )
+    x, y, expected = np.arange(96) % 50, np.zeros(96, int), []
+    total = 1
+    for v in x.tolist():
+        total = (total * 3 + v) % 10007
+        expected.append(total)
+    kit.kernel(source, "main", opt_level=level)[1, 96](x, y)
+    gpu.synchronize()
+    assert y.tolist() == expected

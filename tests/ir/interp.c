@@ -375,7 +375,8 @@ run_insn(struct interp *in, const struct ir_func *func, ir_ref ref, const uint64
                                   cos(interp_to_double(from, a[0]) + (double)insn->imm));
     case IR_EFFECT: return insn->n_args ? a[0] : 0; /* of a block of one thread */
     case IR_YIELD:
-    case IR_ACQUIRE: return 0;
+    case IR_ACQUIRE:
+    case IR_RELEASE: return 0;
     case IR_POLL: in->polls++; return 0;
     case IR_DEEP: return 0;
     default: break;
