@@ -310,7 +310,7 @@ infer_iter_waits(struct infer *in, const struct ir_instance *instance, ir_ref re
     const struct ir_type_info *info = ir_type_info(in->module, over);
     if (info->kind != IR_KIND_TUPLE || iter_is_uniform(info) || in->settling || in->reporting ||
         iter_has_unrolled(in, instance->cells[ref].type) || infer_is_unrolled(instance, ref))
-        return false; /* a loop that is none yet may become one again when all elements have risen */
+        return false; /* a LOOP may be one again when all elements have risen */
     sp_vec_push(in->ctx->arena, &in->pending, (struct infer_item){instance->index, ref});
     return true;
 }
