@@ -19,7 +19,15 @@ from .generate import generate
 from .pool import Pool
 from .run import failure
 
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 WORDS = ("same", "skipped", "differs", "hangs", "died")
+
+
+def stop(number: int, frame: object) -> None:
+    """Once: whoever sends a signal to the group, too, sends it twice."""
+    for other in STOPPING:
+        signal.signal(other, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def many(first: int, count: int, jobs: int, shown: int, limit: float) -> int:
@@ -33,7 +41,7 @@ def many(first: int, count: int, jobs: int, shown: int, limit: float) -> int:
                 print(f"seed {seed} {word}", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
         shown = 0
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOPPING:
         signal.signal(number, signal.SIG_IGN if shown == 0 else signal.SIG_DFL)
     counts = ", ".join(f"{len(found[word])} {word}" for word in WORDS if found[word])
     done = sum(map(len, found.values()))
@@ -70,7 +78,8 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=60, help="seconds for one kernel")
     parser.add_argument("--seed", type=int, help="only this one, with everything about it")
     args = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in STOPPING:
+        signal.signal(number, stop)
     if args.seed is not None:
         return one(args.seed)
     return many(args.first, args.count, args.jobs, args.shown, args.limit)
