@@ -99,7 +99,7 @@ cg_key(struct cg_state *state, const struct cg_request *request)
     for (uint32_t i = 0; i < request->n_args; i++) {
         const struct ir_argtype *arg = &request->args[i];
         const uint8_t bytes[] = {arg->kind,
-                                 arg->dtype,
+                                 arg->elem ? 0 : (uint8_t)arg->dtype,
                                  arg->rank,
                                  arg->layout,
                                  arg->read_only,
@@ -107,6 +107,7 @@ cg_key(struct cg_state *state, const struct cg_request *request)
                                  (uint8_t)arg->n_elems,
                                  (uint8_t)(arg->n_elems >> 8)};
         sp_hash_add(&hash, bytes, sizeof bytes);
+        key_add_text(&hash, arg->elem ? arg->elem : "");
     }
 #define CG_OPTION(name, kind, fallback, low, high, environment, keyed, meaning)                    \
     if (keyed)                                                                                     \

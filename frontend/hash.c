@@ -10,6 +10,18 @@
 
 #include <string.h>
 
+/* Numbers of other types than scalars are the module's own: by text. */
+static void
+hash_storable(struct sp_hash *hash, const struct ir_module *module, ir_type type)
+{
+    struct sp_str text;
+    sp_str_init(&text);
+    ir_type_print(module, type, &text);
+    sp_hash_add_u64(hash, text.len);
+    sp_hash_add(hash, text.data, text.len);
+    sp_str_finish(&text);
+}
+
 static void
 hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir_const_info *info)
 {
@@ -53,13 +65,13 @@ hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir
         sp_hash_add(hash, info->elems, info->len * sizeof *info->elems);
         return;
     case IR_C_ARRAY:
-        sp_hash_add_u64(hash, info->scalar);
+        hash_storable(hash, module, info->scalar);
         sp_hash_add_u64(hash, info->named);
         sp_hash_add_u64(hash, info->len);
         sp_hash_add(hash, info->bytes, ir_const_array_size(module, info));
         sp_hash_add_text(hash, info->array_name);
         return;
-    case IR_C_DTYPE: sp_hash_add_u64(hash, info->scalar); return;
+    case IR_C_DTYPE: hash_storable(hash, module, info->scalar); return;
     case IR_C_HOST: sp_hash_add_text(hash, info->type_name); return;
     }
 }

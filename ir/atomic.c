@@ -55,6 +55,8 @@ ir_atomic_takes(enum ir_atomic op, ir_type machine)
 enum ir_atomic
 ir_atomic_of_call(enum ir_intrin intrin, ir_type dtype, bool *negated_out)
 {
+    if (!ir_type_is_scalar(dtype))
+        return IR_ATOMIC_NONE;
     for (size_t i = 0; i < sizeof atomic_calls / sizeof *atomic_calls; i++)
         if (atomic_calls[i].intrin == intrin) {
             *negated_out = atomic_calls[i].negated;

@@ -107,7 +107,7 @@ plan_result(struct ir_module *module, const struct ir_index_plan *plan, ir_type 
     info.layout = (uint8_t)plan_layout(plan, &info, rank);
     info.object = plan_extents(module, plan, info.object);
     info.rank = (uint8_t)rank;
-    uint8_t natural = (uint8_t)__builtin_ctz(ir_scalar_row(info.dtype)->bits / 8u);
+    uint8_t natural = (uint8_t)ir_storable_align(module, info.dtype);
     if (info.align_log2 > natural)
         info.align_log2 = natural;
     return ir_type_intern(module, &info);
@@ -155,7 +155,8 @@ ir_index_plan(struct ir_module *module, ir_type array, ir_type index, struct ir_
             (struct ir_index_item){.kind = kind, .elem = (uint8_t)i, .axis = (uint8_t)axis};
         axis += kind != IR_INDEX_NEW;
     }
-    out->is_element = n_one == n && n == rank;
+    out->is_element =
+        n_one == n && n == rank && !ir_is_reference(module, ir_type_info(module, array)->dtype);
     out->result = plan_result(module, out, array);
     return IR_INDEX_OK;
 }

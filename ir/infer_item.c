@@ -78,7 +78,7 @@ static ir_const
 item_size(struct infer *in, const struct ir_type_info *info, bool bytes)
 {
     const struct ir_const_info *shape = ir_const_info(in->module, info->object);
-    uint64_t size = bytes ? ir_scalar_row(info->dtype)->bits / 8u : 1;
+    uint64_t size = bytes ? ir_storable_size_B(in->module, info->dtype) : 1;
     for (uint32_t k = 0; k < shape->len; k++)
         size *= (uint64_t)ir_const_info(in->module, shape->elems[k])->i;
     return ir_const_int(in->module, (int64_t)size);
@@ -104,7 +104,8 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
         return true;
     case ATTR_NDIM: *out = infer_constant(in, ir_const_int(in->module, info.rank)); return true;
     case ATTR_ITEMSIZE:
-        *out = infer_constant(in, ir_const_int(in->module, ir_scalar_row(info.dtype)->bits / 8));
+        *out = infer_constant(in,
+                              ir_const_int(in->module, ir_storable_size_B(in->module, info.dtype)));
         return true;
     case ATTR_DTYPE: *out = infer_constant(in, ir_const_dtype(in->module, info.dtype)); return true;
     case ATTR_T:

@@ -79,7 +79,7 @@ kernel_argument(struct kernel *k, uint32_t slot, struct ir_cell *out)
     case IR_ARG_ARRAY:
         *out = infer_typed(
             ir_type_intern(module, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
-                                                          .dtype = arg->dtype,
+                                                          .dtype = ir_argtype_elem(module, arg),
                                                           .rank = arg->rank,
                                                           .layout = arg->layout,
                                                           .align_log2 = arg->align_log2,

@@ -156,7 +156,7 @@ memory_check_shape(struct intrin_call *call, const struct memory_shape *shape, i
     bool shared = call->id == IR_INTRIN_SHARED_ARRAY;
     bool local = call->id == IR_INTRIN_LOCAL_ARRAY;
     uint64_t limit_B = local ? SP_MAX_LOCAL_B : INFER_MAX_SHARED_B;
-    uint64_t size_B = ir_scalar_row(dtype)->bits / 8u;
+    uint64_t size_B = ir_storable_size_B(call->in->module, dtype);
     bool empty = false;
     for (uint32_t k = 0; k < shape->rank; k++) {
         int64_t extent = 0;
@@ -245,11 +245,11 @@ memory_type(struct infer *in, enum ir_space space, ir_type dtype, const struct m
     return ir_type_intern(
         in->module, &(struct ir_type_info){
                         .kind = IR_KIND_ARRAY,
-                        .dtype = (uint8_t)dtype,
+                        .dtype = dtype,
                         .rank = (uint8_t)shape->rank,
                         .layout = IR_LAYOUT_C,
                         .space = (uint8_t)space,
-                        .align_log2 = (uint8_t)__builtin_ctz(ir_scalar_row(dtype)->bits / 8u),
+                        .align_log2 = (uint8_t)ir_storable_align(in->module, dtype),
                         .object = known ? ir_const_tuple(in->module, shape->rank, extents) : 0});
 }
 

@@ -66,17 +66,16 @@ infer_constant_array(struct infer *in, ir_const constant)
 {
     struct ir_const_info info = *ir_const_info(in->module, constant);
     return (struct ir_cell){
-        ir_type_intern(
-            in->module,
-            &(struct ir_type_info){
-                .kind = IR_KIND_ARRAY,
-                .dtype = info.scalar,
-                .rank = (uint8_t)ir_const_info(in->module, info.named)->len,
-                .layout = info.len & IR_ARRAY_F ? IR_LAYOUT_F : IR_LAYOUT_C,
-                .space = IR_SPACE_CONST,
-                .align_log2 = (uint8_t)__builtin_ctz(ir_scalar_row(info.scalar)->bits / 8u),
-                .read_only = true,
-                .object = info.named}),
+        ir_type_intern(in->module,
+                       &(struct ir_type_info){
+                           .kind = IR_KIND_ARRAY,
+                           .dtype = info.scalar,
+                           .rank = (uint8_t)ir_const_info(in->module, info.named)->len,
+                           .layout = info.len & IR_ARRAY_F ? IR_LAYOUT_F : IR_LAYOUT_C,
+                           .space = IR_SPACE_CONST,
+                           .align_log2 = (uint8_t)ir_storable_align(in->module, info.scalar),
+                           .read_only = true,
+                           .object = info.named}),
         constant};
 }
 

@@ -211,6 +211,8 @@ bool ir_number_by_path(const char *path, double *value_out, bool *is_int_out);
 enum ir_kind {
     IR_KIND_NONE, IR_KIND_SCALAR, IR_KIND_MIXED, IR_KIND_CONFLICT, IR_KIND_MACHINE,
     IR_KIND_TUPLE, /* elems; object: the CLASS of a NamedTuple, or 0 */
+    IR_KIND_RECORD, /* storable; elems: its fields, names, offsets, size_B, align_log2 */
+    IR_KIND_INNER, /* storable, in records alone: an array of elems[0] in the order of C; object: a TUPLE of its extents */
     IR_KIND_ARRAY, /* dtype, rank, layout, space, align_log2, read_only; object: a TUPLE of its extents, or 0 */
     IR_KIND_OBJECT, /* object: a compile-time value; None, functions, dtypes, modules, strings, ... */
     IR_KIND_RANGE, /* range(); step_sign: 1, -1, or 0 if the step is not known; unit_step */
@@ -238,7 +240,7 @@ enum ir_space { IR_SPACE_GLOBAL, IR_SPACE_SHARED, IR_SPACE_LOCAL, IR_SPACE_CONST
 
 struct ir_type_info {
     uint8_t kind; /* enum ir_kind */
-    uint8_t dtype; /* ARRAY: a scalar type */
+    ir_type dtype; /* ARRAY: a storable type */
     uint8_t rank;
     uint8_t layout;
     uint8_t space;
@@ -252,6 +254,9 @@ struct ir_type_info {
     uint32_t n_elems;
     uint32_t n_leaves; /* filled in: what is no tuple, at any depth; saturates */
     const ir_type *elems;
+    uint32_t size_B; /* RECORD, INNER */
+    const ir_const *names; /* RECORD: STR per field */
+    const uint32_t *offsets; /* RECORD: of its fields, in bytes */
     const ir_const *consts; /* CLOSURE: per element the value, or 0: known at run time */
 };
 
@@ -297,7 +302,7 @@ enum ir_class_own {
 
 struct ir_const_info {
     uint8_t kind;   /* enum ir_const_kind */
-    uint8_t scalar; /* TYPED, DTYPE; CLASS: bits of enum ir_class_own */
+    ir_type scalar; /* TYPED; DTYPE, ARRAY: any storable type; CLASS: bits of enum ir_class_own */
     uint32_t len;   /* STR: bytes; TUPLE, SLICE, CLASS, PARTIAL: elements */
     ir_const named; /* TUPLE: its CLASS, or 0; ARRAY, CLASS, PARTIAL: above */
     union {
@@ -447,6 +452,34 @@ ir_type_is_scalar(ir_type type)
 }
 void ir_type_print(const struct ir_module *module, ir_type type, struct sp_str *out);
 
+/* Storable types: what elements of arrays are. storable.c */
+bool ir_is_storable(const struct ir_module *module, ir_type type);
+uint32_t ir_storable_size_B(const struct ir_module *module, ir_type type);
+uint32_t ir_storable_align(const struct ir_module *module, ir_type type); /* log2 */
+/* Whether its values are where they lie: arrays of rank 0. */
+bool ir_is_reference(const struct ir_module *module, ir_type type);
+/* What a load of it reads and a store writes; returns how many. */
+struct ir_leaf {
+    ir_type scalar;
+    uint32_t offset_B;
+};
+#define IR_MAX_ELEMENT_LEAVES 8
+uint32_t ir_storable_leaves(const struct ir_module *module, ir_type type,
+                            struct ir_leaf leaves_out[IR_MAX_ELEMENT_LEAVES]);
+/* An array in a record; IR_T_NONE if it is too large. */
+ir_type ir_type_inner(struct ir_module *module, ir_type elem, uint32_t rank,
+                      const ir_const *extents);
+ir_type ir_type_record(struct ir_module *module, uint32_t n, const ir_const *names,
+                       const ir_type *types, const uint32_t *offsets, uint32_t size_B);
+/* The number of a field, or -1. */
+int ir_record_field(const struct ir_module *module, ir_type record, const char *name, size_t len);
+/* The type that a text begins with; else what is wrong, at `*end_out`. storable_text.c */
+SP_MUST_CHECK bool ir_storable_parse(struct ir_module *module, const char *text,
+                                     const char **end_out, ir_type *type_out,
+                                     const char **wrong_out);
+/* Size and alignment of what a text names, without a module. */
+bool ir_storable_of_text(const char *text, uint32_t *size_B_out, uint32_t *align_out);
+
 /* Constants: equal by kind, type and bits (NaN, -0.0, 1 / 1.0 / True are all different). */
 const struct ir_const_info *ir_const_info(const struct ir_module *module, ir_const c);
 ir_const ir_const_intern(struct ir_module *module, const struct ir_const_info *info);
@@ -534,17 +567,20 @@ SP_MUST_CHECK bool ir_verify(const struct ir_module *module, struct sp_diag *dia
  * there. */
 enum ir_arg_kind { IR_ARG_SCALAR, IR_ARG_ARRAY, IR_ARG_OBJECT, IR_ARG_TUPLE };
 struct ir_argtype {
-    uint8_t kind;  /* enum ir_arg_kind */
-    uint8_t dtype; /* SCALAR: as laid out (INT32 computes as int); ARRAY: element type */
+    uint8_t kind; /* enum ir_arg_kind */
     uint8_t rank;
-    uint8_t layout;
-    uint8_t read_only;
+    uint16_t dtype; /* a scalar; SCALAR: as laid out (INT32 computes as int); ARRAY: of elements */
+    uint8_t layout : 7;
+    uint8_t read_only : 1;
     uint8_t align_log2;
     uint16_t n_elems; /* TUPLE */
+    const char *elem; /* other storable types: its text (storable_text.c), `dtype` is the caller's; else NULL */
     const void *host; /* OBJECT, the class of a TUPLE: handed to the oracle; else NULL */
 };
 /* The place behind the argument at `i` and all its elements. */
 uint32_t ir_argtype_end(const struct ir_argtype *args, uint32_t i);
+/* The storable type of an argument's elements. */
+ir_type ir_argtype_elem(struct ir_module *module, const struct ir_argtype *arg);
 /* How many arguments a flat list has. */
 uint32_t ir_argtypes_count(const struct ir_argtype *args, uint32_t n);
 

@@ -21,8 +21,7 @@ limits_typed(ir_type scalar)
 ir_const
 ir_const_dtype(struct ir_module *module, ir_type scalar)
 {
-    return ir_const_intern(module,
-                           &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = (uint8_t)scalar});
+    return ir_const_intern(module, &(struct ir_const_info){.kind = IR_C_DTYPE, .scalar = scalar});
 }
 
 ir_type
@@ -74,7 +73,7 @@ limits_float(struct ir_module *module, ir_type scalar, double value)
 {
     if (scalar == IR_T_FLOAT64)
         return ir_const_float(module, value);
-    struct ir_const_info info = {.kind = IR_C_TYPED, .scalar = (uint8_t)scalar};
+    struct ir_const_info info = {.kind = IR_C_TYPED, .scalar = scalar};
     info.f = value;
     return ir_const_intern(module, &info);
 }

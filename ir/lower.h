@@ -225,8 +225,9 @@ ir_ref lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_v
                     ir_ref length);
 /* The address of the element that `index` names; `py` is the place. */
 ir_ref lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index);
-struct lower_value lower_load(struct lower *l, ir_ref address, ir_type dtype);
-void lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type dtype);
+/* An element of an array of this type: its leaves; what a reference stands for, as rank 0. */
+struct lower_value lower_load(struct lower *l, ir_ref address, ir_type array);
+void lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type array);
 
 /* lower_atomic.c: calls of rule ATOMIC and CAS */
 struct lower_value lower_atomic(struct lower *l, ir_ref py, enum ir_intrin id);
@@ -258,9 +259,9 @@ struct lower_value lower_slice_call(struct lower *l, ir_ref py);
 /* The slice of three values, each an integer or None. */
 struct lower_value lower_slice_of(struct lower *l, ir_type type, const struct lower_value *given);
 static inline int64_t
-lower_itemsize(const struct ir_type_info *array)
+lower_itemsize(const struct lower *l, const struct ir_type_info *array)
 {
-    return ir_scalar_row(array->dtype)->bits / 8;
+    return ir_storable_size_B(l->py, array->dtype);
 }
 
 /* ---- lower_assign.c: stores to elements and views ---- */

@@ -37,18 +37,24 @@
 
 /* Two addresses that go through the elements of a target and of what is stored there. */
 struct assign {
-    ir_ref py; /* the place */
-    ir_type dtype;
+    ir_ref py;    /* the place */
+    ir_type type; /* of the target, an array */
     uint32_t rank;
     ir_ref extents[IR_MAX_RANK];
     ir_ref target, target_by[IR_MAX_RANK];
     ir_ref source, source_by[IR_MAX_RANK]; /* source 0: there is none */
-    ir_type source_dtype;
+    ir_type source_type;
     bool apart;               /* source and target lie in different spaces */
     ir_ref bin;               /* the BIN of an operator in place, or 0 */
     struct lower_value value; /* stored, where there is no source */
     ir_ref all, second;       /* i1: this pass takes all elements; it is the second pass */
 };
+
+static bool
+assign_same_dtype(const struct lower *l, const struct assign *a)
+{
+    return lower_info(l, a->type)->dtype == lower_info(l, a->source_type)->dtype;
+}
 
 /* ---- Shapes ---- */
 
@@ -61,7 +67,7 @@ assign_spread(struct lower *l, struct assign *a, struct lower_value source)
     ir_ref strides[IR_MAX_RANK], zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
     lower_strides(l, source, strides);
     a->source = view.data;
-    a->source_dtype = view.info->dtype;
+    a->source_type = source.type;
     for (uint32_t k = 0; k < a->rank; k++) {
         a->source_by[k] = zero;
         if (k < first)
@@ -127,11 +133,11 @@ assign_reverse_axes(struct assign *a)
 
 /* The first address of a side and the one behind its last byte. */
 static void
-assign_reach(struct lower *l, const struct assign *a, ir_ref at, const ir_ref *by, ir_type dtype,
+assign_reach(struct lower *l, const struct assign *a, ir_ref at, const ir_ref *by, ir_type type,
              ir_ref *low_out, ir_ref *high_out)
 {
     ir_ref zero = lower_int(l, IR_T_I64, 0), one = lower_int(l, IR_T_I64, 1);
-    ir_ref low = zero, high = lower_int(l, IR_T_I64, ir_scalar_row(dtype)->bits / 8);
+    ir_ref low = zero, high = lower_int(l, IR_T_I64, lower_itemsize(l, lower_info(l, type)));
     for (uint32_t k = 0; k < a->rank; k++) {
         ir_ref far = lower_op2(l, IR_MUL, lower_op2(l, IR_SUB, a->extents[k], one), by[k]);
         ir_ref down = lower_icmp(l, IR_ICMP_SLT, by[k], zero);
@@ -223,14 +229,14 @@ assign_relation(struct lower *l, const struct assign *a)
     int64_t known;
     if (lower_int_of(l, r.same, &known) && known)
         return r;
-    if (a->source_dtype == a->dtype && !a->bin)
+    if (assign_same_dtype(l, a) && !a->bin)
         r.free = assign_or(l, r.free, single);
     ir_ref target_low, target_high, source_low, source_high;
-    assign_reach(l, a, a->target, a->target_by, a->dtype, &target_low, &target_high);
-    assign_reach(l, a, a->source, a->source_by, a->source_dtype, &source_low, &source_high);
+    assign_reach(l, a, a->target, a->target_by, a->type, &target_low, &target_high);
+    assign_reach(l, a, a->source, a->source_by, a->source_type, &source_low, &source_high);
     r.free = assign_or(l, r.free, lower_icmp(l, IR_ICMP_ULE, target_high, source_low));
     r.free = assign_or(l, r.free, lower_icmp(l, IR_ICMP_ULE, source_high, target_low));
-    if (a->source_dtype == a->dtype)
+    if (assign_same_dtype(l, a))
         r.paired = assign_or(l, assign_is_turned(l, a), assign_is_transposed(l, a));
     return r;
 }
@@ -281,10 +287,10 @@ assign_element(struct lower *l, const struct assign *a, ir_ref target, ir_ref so
 {
     struct lower_value value = a->value, old = {0};
     if (a->source)
-        value = lower_load(l, source, a->source_dtype);
+        value = lower_load(l, source, a->source_type);
     if (a->bin)
-        old = lower_load(l, target, a->dtype);
-    lower_store(l, target, assign_result(l, a, old, value), a->dtype);
+        old = lower_load(l, target, a->type);
+    lower_store(l, target, assign_result(l, a, old, value), a->type);
 }
 
 /* Both elements of a pair when the lower one is the target, else nothing, but for one that is its
@@ -295,12 +301,12 @@ assign_pair(struct lower *l, const struct assign *a, ir_ref target, ir_ref sourc
     uint32_t work = ir_block_new(l->func), done = ir_block_new(l->func);
     ir_br(l->func, l->block, lower_icmp(l, IR_ICMP_ULE, target, source), work, done);
     l->block = work;
-    struct lower_value low = lower_load(l, target, a->dtype);
-    struct lower_value high = lower_load(l, source, a->dtype);
+    struct lower_value low = lower_load(l, target, a->type);
+    struct lower_value high = lower_load(l, source, a->source_type);
     struct lower_value to_low = assign_result(l, a, low, high);
     struct lower_value to_high = assign_result(l, a, high, low);
-    lower_store(l, source, to_high, a->dtype);
-    lower_store(l, target, to_low, a->dtype);
+    lower_store(l, source, to_high, a->source_type);
+    lower_store(l, target, to_low, a->type);
     ir_jump(l->func, l->block, done);
     l->block = done;
 }
@@ -386,7 +392,8 @@ assign_from_array(struct lower *l, struct assign *a, enum ir_layout layout)
     struct assign_relation r = assign_relation(l, a);
     uint32_t site;
     int64_t known;
-    if (ir_scalar_row(a->dtype)->bits != ir_scalar_row(a->source_dtype)->bits) {
+    if (lower_itemsize(l, lower_info(l, a->type)) !=
+        lower_itemsize(l, lower_info(l, a->source_type))) {
         site = lower_site(l, a->py, SP_E_STORE_OVERLAP, "", 0);
         lower_raise_unless(l, r.free, site, 0, NULL);
         assign_loops(l, a, assign_element);
@@ -425,7 +432,7 @@ assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_v
     struct lower_view view = lower_view_of(l, target);
     struct ir_type_info info = *view.info;
     struct assign a = {.py = py,
-                       .dtype = info.dtype,
+                       .type = target.type,
                        .rank = info.rank,
                        .target = view.data,
                        .bin = bin,
@@ -434,20 +441,20 @@ assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_v
     for (uint32_t k = 0; k < a.rank; k++)
         a.extents[k] = view.extents[k];
     enum ir_layout layout = (enum ir_layout)info.layout;
-    if (!ir_type_is_scalar(value.type) && lower_info(l, value.type)->rank == 0)
-        a.value = value = lower_load(l, value.parts[0], lower_info(l, value.type)->dtype);
-    if (!ir_type_is_scalar(value.type)) {
+    if (lower_info(l, value.type)->kind == IR_KIND_ARRAY && lower_info(l, value.type)->rank == 0)
+        a.value = value = lower_load(l, value.parts[0], value.type);
+    if (lower_info(l, value.type)->kind == IR_KIND_ARRAY && lower_info(l, value.type)->rank) {
         a.apart = lower_info(l, value.type)->space != info.space;
         assign_spread(l, &a, value);
     } else {
-        if (!bin) { /* converted once, not per element */
+        if (!bin && !ir_is_reference(l->py, info.dtype)) { /* converted once, not per element */
             lower_check_store(l, value, info.dtype);
             a.value = lower_convert(l, value, info.dtype);
         }
         if (layout != IR_LAYOUT_ANY && a.rank > 1) { /* without gaps: one axis */
             for (uint32_t k = 1; k < a.rank; k++)
                 a.extents[0] = lower_op2(l, IR_MUL, a.extents[0], a.extents[k]);
-            a.target_by[0] = lower_int(l, IR_T_I64, lower_itemsize(&info));
+            a.target_by[0] = lower_int(l, IR_T_I64, lower_itemsize(l, &info));
             a.rank = 1;
             layout = IR_LAYOUT_C;
         }
@@ -504,16 +511,15 @@ lower_setitem(struct lower *l, ir_ref py)
     struct lower_value index = lower_get(l, args[1]), value = lower_get(l, args[2]);
     struct ir_index_plan plan;
     ir_index_plan(l->py, array, index.type, &plan);
-    ir_type dtype = lower_info(l, array)->dtype;
     if (!plan.is_element) {
         if (!assign_is_done(l, py))
             assign_run(l, py, lower_view(l, py, args[0], index), value, 0);
         return;
     }
     ir_ref address = lower_address(l, py, args[0], index);
-    if (!ir_type_is_scalar(value.type))
-        value = lower_load(l, value.parts[0], lower_info(l, value.type)->dtype);
-    lower_store(l, address, value, dtype);
+    if (lower_info(l, value.type)->kind == IR_KIND_ARRAY)
+        value = lower_load(l, value.parts[0], value.type);
+    lower_store(l, address, value, array);
 }
 
 struct lower_value

@@ -98,54 +98,9 @@ lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value in
             offset = lower_op2(l, IR_MUL, offset, view.extents[axis]);
             offset = lower_op2(l, IR_ADD, offset, at[axis]);
         }
-        offset = lower_op2(l, IR_MUL, offset, lower_int(l, IR_T_I64, lower_itemsize(view.info)));
+        offset = lower_op2(l, IR_MUL, offset, lower_int(l, IR_T_I64, lower_itemsize(l, view.info)));
     }
     return lower_op2(l, IR_PTRADD, view.data, offset);
-}
-
-static ir_type
-index_memory_type(ir_type dtype)
-{
-    return dtype == IR_T_BOOL ? (ir_type)IR_T_I8 : (ir_type)ir_scalar_row(dtype)->machine;
-}
-
-static uint32_t
-index_align(ir_type dtype)
-{
-    return (uint32_t)__builtin_ctz(ir_scalar_row(dtype)->bits / 8u);
-}
-
-/* The bits of an element as what reading it gives. */
-static struct lower_value
-index_element(struct lower *l, ir_ref bits, ir_type dtype)
-{
-    ir_type type = ir_element_type(dtype);
-    if (dtype == IR_T_BOOL)
-        bits = lower_icmp(l, IR_ICMP_NE, bits, lower_int(l, IR_T_I8, 0));
-    return lower_scalar(l, type, lower_convert_scalar(l, bits, dtype, type));
-}
-
-struct lower_value
-lower_load(struct lower *l, ir_ref address, ir_type dtype)
-{
-    ir_ref bits = lower_emit(l, IR_LOAD, index_memory_type(dtype), index_align(dtype), 1, &address);
-    return index_element(l, bits, dtype);
-}
-
-/* A value as an array of this dtype holds it. */
-static ir_ref
-index_stored(struct lower *l, struct lower_value value, ir_type dtype)
-{
-    lower_check_store(l, value, dtype);
-    ir_ref bits = lower_convert(l, value, dtype).parts[0];
-    return dtype == IR_T_BOOL ? lower_cast(l, IR_ZEXT, IR_T_I8, bits) : bits;
-}
-
-void
-lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type dtype)
-{
-    ir_ref bits = index_stored(l, value, dtype);
-    lower_emit(l, IR_STORE, IR_T_NONE, index_align(dtype), 2, (ir_ref[]){address, bits});
 }
 
 ir_ref
@@ -193,13 +148,12 @@ lower_item(struct lower *l, ir_ref py)
     const struct ir_type_info *info = lower_info(l, type);
     struct ir_cell index = l->inst->cells[args[1]];
     if (info->kind == IR_KIND_ARRAY) {
-        ir_type dtype = info->dtype;
         struct lower_value at = lower_get(l, args[1]);
         struct ir_index_plan plan;
         ir_index_plan(l->py, type, at.type, &plan);
         if (!plan.is_element)
             return lower_view(l, py, args[0], at);
-        return lower_load(l, lower_address(l, py, args[0], at), dtype);
+        return lower_load(l, lower_address(l, py, args[0], at), type);
     }
     struct lower_value tuple = lower_get(l, args[0]);
     if (info->kind == IR_KIND_RANGE) {
@@ -263,7 +217,7 @@ lower_attr(struct lower *l, ir_ref py)
     }
     ir_ref size = index_size(l, view);
     if (strcmp(name, "nbytes") == 0) {
-        size = lower_op2(l, IR_MUL, size, lower_int(l, IR_T_I64, lower_itemsize(view.info)));
+        size = lower_op2(l, IR_MUL, size, lower_int(l, IR_T_I64, lower_itemsize(l, view.info)));
         lower_mark_nonneg(l, size);
     } else {
         assert(strcmp(name, "size") == 0 && "ndim, itemsize and dtype are constants");

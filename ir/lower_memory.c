@@ -33,7 +33,7 @@ memory_align(struct lower *l, ir_ref py, enum ir_intrin id, uint64_t size_B)
         assert(known && "inference demands the alignment");
         (void)known;
     }
-    int64_t natural = lower_itemsize(lower_info(l, l->inst->cells[py].type));
+    int64_t natural = lower_itemsize(l, lower_info(l, l->inst->cells[py].type));
     return (uint32_t)__builtin_ctzll((uint64_t)(align > natural ? align : natural));
 }
 
@@ -54,7 +54,7 @@ static uint64_t
 memory_known(struct lower *l, ir_type type, ir_ref *extents_out)
 {
     const struct ir_type_info info = *lower_info(l, type);
-    uint64_t size_B = (uint64_t)lower_itemsize(&info);
+    uint64_t size_B = (uint64_t)lower_itemsize(l, &info);
     for (uint32_t k = 0; k < info.rank; k++) {
         ir_const extent = ir_const_info(l->py, info.object)->elems[k];
         int64_t value = ir_const_info(l->py, extent)->i;
@@ -68,7 +68,7 @@ memory_known(struct lower *l, ir_type type, ir_ref *extents_out)
 static struct lower_value
 memory_all_dynamic(struct lower *l, ir_type type)
 {
-    int64_t itemsize = lower_itemsize(lower_info(l, type));
+    int64_t itemsize = lower_itemsize(l, lower_info(l, type));
     ir_ref size = lower_emit(l, IR_DYNSIZE, IR_T_I64, 0, 0, NULL);
     lower_mark_nonneg(l, size);
     ir_ref extent = lower_op2(l, IR_UDIV, size, lower_int(l, IR_T_I64, itemsize));
@@ -183,7 +183,7 @@ memory_extents(struct lower *l, ir_ref py, const char *name, ir_ref *extents_out
     const struct ir_type_info info = *lower_info(l, l->inst->cells[py].type);
     struct lower_value shape = lower_get(l, lower_param(l, py, IR_INTRIN_SHARED_DYNAMIC, 0));
     bool is_tuple = lower_info(l, shape.type)->kind == IR_KIND_TUPLE;
-    ir_ref size = lower_int(l, IR_T_I64, lower_itemsize(&info)), fits = lower_bool(l, true);
+    ir_ref size = lower_int(l, IR_T_I64, lower_itemsize(l, &info)), fits = lower_bool(l, true);
     for (uint32_t k = 0; k < info.rank; k++) {
         struct lower_value given = is_tuple ? lower_elem(l, shape, k) : shape;
         ir_ref extent = lower_convert(l, given, IR_T_INT).parts[0];

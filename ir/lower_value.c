@@ -58,6 +58,8 @@ lower_n_parts(const struct lower *l, ir_type type)
     case IR_KIND_OBJECT: return 0;
     case IR_KIND_MIXED:
     case IR_KIND_CONFLICT:
+    case IR_KIND_RECORD:
+    case IR_KIND_INNER:
     case IR_KIND_MACHINE: break;
     }
     assert(!"inference leaves no such type in executable code");

@@ -55,7 +55,7 @@ lower_strides(struct lower *l, struct lower_value array, ir_ref *strides_out)
 {
     struct lower_view view = lower_view_of(l, array);
     uint32_t rank = view.info->rank;
-    ir_ref stride = lower_int(l, IR_T_I64, lower_itemsize(view.info));
+    ir_ref stride = lower_int(l, IR_T_I64, lower_itemsize(l, view.info));
     for (uint32_t k = 0; k < rank; k++) {
         uint32_t axis = view.info->layout == IR_LAYOUT_C ? rank - 1 - k : k;
         strides_out[axis] = view.strides ? view.strides[axis] : stride;
@@ -261,8 +261,8 @@ lower_first_axis_item(struct lower *l, struct lower_value array, ir_ref number)
     ir_ref strides[IR_MAX_RANK];
     lower_strides(l, array, strides);
     ir_ref data = lower_op2(l, IR_PTRADD, view.data, lower_op2(l, IR_MUL, number, strides[0]));
-    if (view.info->rank == 1)
-        return lower_load(l, data, view.info->dtype);
+    if (ir_type_info(l->py, type)->kind != IR_KIND_ARRAY)
+        return lower_load(l, data, array.type);
     return view_new(l, type, data, view.extents + 1, strides + 1);
 }
 

@@ -20,7 +20,7 @@ ir_module_new(struct sp_arena *arena, enum ir_phase phase)
     sp_map_init(&module->const_map);
     sp_vec_reserve(arena, &module->types, IR_N_FIXED_TYPES + 16);
     for (ir_type t = 0; t < IR_N_FIXED_TYPES; t++) {
-        struct ir_type_info info = {.dtype = (uint8_t)t, .n_leaves = 1};
+        struct ir_type_info info = {.dtype = t, .n_leaves = 1};
         if (t == IR_T_NONE)
             info.kind = IR_KIND_NONE;
         else if (ir_type_is_scalar(t))
@@ -165,6 +165,28 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         row.elems = info->elems;
         key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
         break;
+    case IR_KIND_RECORD:
+        row.size_B = info->size_B;
+        row.align_log2 = info->align_log2;
+        row.n_elems = info->n_elems;
+        row.elems = info->elems;
+        row.names = info->names;
+        row.offsets = info->offsets;
+        key_add(&key, &row.size_B, sizeof row.size_B);
+        key_add(&key, &row.align_log2, sizeof row.align_log2);
+        key_add(&key, info->elems, info->n_elems * sizeof *info->elems);
+        key_add(&key, info->names, info->n_elems * sizeof *info->names);
+        key_add(&key, info->offsets, info->n_elems * sizeof *info->offsets);
+        break;
+    case IR_KIND_INNER:
+        row.object = info->object;
+        row.size_B = info->size_B;
+        row.align_log2 = info->align_log2;
+        row.n_elems = 1;
+        row.elems = info->elems;
+        key_add(&key, &row.object, sizeof row.object);
+        key_add(&key, info->elems, sizeof *info->elems);
+        break;
     case IR_KIND_SLICE:
         row.n_elems = info->n_elems;
         row.elems = info->elems;
@@ -173,7 +195,7 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         key_add(&key, &row.step_sign, sizeof row.step_sign);
         break;
     case IR_KIND_ARRAY: {
-        assert(ir_type_is_scalar(info->dtype) && info->rank <= IR_MAX_RANK && "no such array");
+        assert(ir_is_storable(module, info->dtype) && info->rank <= IR_MAX_RANK && "no such array");
         row.dtype = info->dtype;
         row.rank = info->rank;
         row.layout = info->layout;
@@ -181,8 +203,8 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
         row.align_log2 = info->align_log2;
         row.read_only = info->read_only;
         row.object = info->object;
-        uint8_t bytes[] = {row.dtype, row.rank,       row.layout,
-                           row.space, row.align_log2, row.read_only};
+        uint8_t bytes[] = {row.rank, row.layout, row.space, row.align_log2, row.read_only};
+        key_add(&key, &row.dtype, sizeof row.dtype);
         key_add(&key, bytes, sizeof bytes);
         key_add(&key, &row.object, sizeof row.object);
         break;
@@ -217,6 +239,11 @@ ir_type_intern(struct ir_module *module, const struct ir_type_info *info)
             row.elems = sp_arena_copy(module->arena, info->elems, row.n_elems * sizeof *row.elems);
         else
             row.elems = NULL;
+        if (row.n_elems && row.names) {
+            row.names = sp_arena_copy(module->arena, info->names, row.n_elems * sizeof *row.names);
+            row.offsets =
+                sp_arena_copy(module->arena, info->offsets, row.n_elems * sizeof *row.offsets);
+        }
         if (row.consts)
             row.consts =
                 sp_arena_copy(module->arena, info->consts, row.n_elems * sizeof *row.consts);
@@ -244,7 +271,7 @@ ir_type
 ir_type_array(struct ir_module *module, ir_type dtype, uint32_t rank, enum ir_layout layout)
 {
     return ir_type_intern(module, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
-                                                         .dtype = (uint8_t)dtype,
+                                                         .dtype = dtype,
                                                          .rank = (uint8_t)rank,
                                                          .layout = (uint8_t)layout});
 }
@@ -262,7 +289,7 @@ size_t
 ir_const_array_size(const struct ir_module *module, const struct ir_const_info *array)
 {
     const struct ir_const_info *shape = ir_const_info(module, array->named);
-    size_t size_B = ir_scalar_row(array->scalar)->bits / 8u;
+    size_t size_B = ir_storable_size_B(module, array->scalar);
     for (uint32_t k = 0; k < shape->len; k++)
         size_B *= (size_t)ir_const_info(module, shape->elems[k])->i;
     return size_B;
@@ -305,7 +332,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
     case IR_C_NONE_SLOT: return 0;
     case IR_C_TYPED:
         row.scalar = info->scalar;
-        key_add(&key, &row.scalar, 1);
+        key_add(&key, &row.scalar, sizeof row.scalar);
         row.u = info->u;
         key_add(&key, &row.u, sizeof row.u);
         break;
@@ -322,7 +349,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
     case IR_C_ELLIPSIS: break;
     case IR_C_DTYPE:
         row.scalar = info->scalar;
-        key_add(&key, &row.scalar, 1);
+        key_add(&key, &row.scalar, sizeof row.scalar);
         break;
     case IR_C_STR:
         row.len = info->len;
@@ -347,7 +374,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         row.len = info->len;
         row.named = info->named;
         row.scalar = info->kind == IR_C_CLASS ? info->scalar : 0;
-        key_add(&key, &row.scalar, 1);
+        key_add(&key, &row.scalar, sizeof row.scalar);
         key_add(&key, &row.named, sizeof row.named);
         row.elems = info->elems;
         key_add(&key, info->elems, info->len * sizeof *info->elems);
@@ -359,7 +386,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         row.bytes = info->bytes;
         row.array_name = info->array_name;
         bytes_B = ir_const_array_size(module, info);
-        key_add(&key, &row.scalar, 1);
+        key_add(&key, &row.scalar, sizeof row.scalar);
         key_add(&key, &row.named, sizeof row.named);
         key_add(&key, &row.len, sizeof row.len);
         key_add(&key, row.bytes, bytes_B);
@@ -432,7 +459,7 @@ ir_const_simple(struct ir_module *module, enum ir_const_kind kind, uint64_t u)
 {
     struct ir_const_info info = {.kind = (uint8_t)kind};
     if (kind == IR_C_DTYPE)
-        info.scalar = (uint8_t)u;
+        info.scalar = (ir_type)u;
     else
         info.u = u;
     return ir_const_intern(module, &info);

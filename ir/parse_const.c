@@ -114,7 +114,7 @@ parse_typed(struct ir_parse *p, ir_type scalar, struct ir_const_info *info)
         return ir_parse_fail(p, "the number is not of type %s", ir_scalar_row(scalar)->name);
     *info = value;
     info->kind = IR_C_TYPED;
-    info->scalar = (uint8_t)scalar;
+    info->scalar = scalar;
     return true;
 }
 
@@ -206,22 +206,38 @@ parse_class(struct ir_parse *p, int depth, ir_const *out)
     return true;
 }
 
+/* Number types, weak ones too, and other storable types. */
+static bool
+parse_storable(struct ir_parse *p, ir_type *out)
+{
+    const char *name, *wrong, *start;
+    size_t len;
+    ir_lex_blank(&p->lex);
+    start = p->lex.at;
+    if (!ir_lex_name(&p->lex, &name, &len))
+        return ir_parse_fail(p, "element type expected");
+    *out = ir_scalar_by_name(name, len);
+    if (*out != IR_T_NONE)
+        return true;
+    p->lex.at = start;
+    return ir_storable_parse(p->module, p->lex.at, &p->lex.at, out, &wrong) ||
+           ir_parse_fail(p, "%s", wrong);
+}
+
 /* array float32 (2, 2) F writeable "name" "bytes" */
 static bool
 parse_array(struct ir_parse *p, int depth, ir_const *out)
 {
     struct ir_const_info info = {.kind = IR_C_ARRAY};
-    const char *name;
-    size_t len;
     char *text;
     uint64_t size_B;
-    ir_type scalar;
-    if (!ir_lex_name(&p->lex, &name, &len) || !(scalar = ir_scalar_by_name(name, len)))
-        return ir_parse_fail(p, "scalar type expected");
+    ir_type type;
+    if (!parse_storable(p, &type))
+        return false;
     if (!const_at(p, depth + 1, &info.named))
         return false;
-    info.scalar = (uint8_t)scalar;
-    size_B = ir_scalar_row(scalar)->bits / 8u;
+    info.scalar = type;
+    size_B = ir_storable_size_B(p->module, type);
     const struct ir_const_info *shape = info.named ? ir_const_info(p->module, info.named) : NULL;
     bool ok = shape && shape->kind == IR_C_TUPLE && shape->len <= IR_MAX_RANK;
     for (uint32_t k = 0; ok && k < shape->len; k++) {
@@ -308,9 +324,9 @@ parse_word_const(struct ir_parse *p, int depth, ir_const *out)
             return false;
         info.u = id;
     } else if (IS("dtype")) {
-        if (!ir_lex_name(&p->lex, &name, &len) || !(scalar = ir_scalar_by_name(name, len)))
-            return ir_parse_fail(p, "scalar type expected");
-        info = (struct ir_const_info){.kind = IR_C_DTYPE, .scalar = (uint8_t)scalar};
+        if (!parse_storable(p, &scalar))
+            return false;
+        info = (struct ir_const_info){.kind = IR_C_DTYPE, .scalar = scalar};
     } else if (scalar) {
         if (!parse_typed(p, scalar, &info))
             return false;

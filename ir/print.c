@@ -152,7 +152,9 @@ print_const(const struct ir_module *module, ir_const c, struct sp_str *out)
         }
         break;
     case IR_C_ARRAY:
-        sp_str_printf(out, "array %s ", ir_scalar_row(info->scalar)->name);
+        sp_str_add(out, "array ");
+        ir_text_storable(module, info->scalar, out);
+        sp_str_add_char(out, ' ');
         print_const(module, info->named, out);
         sp_str_add(out, info->len & IR_ARRAY_F ? " F" : "");
         sp_str_add(out, info->len & IR_ARRAY_WRITEABLE ? " writeable " : " ");
@@ -168,7 +170,10 @@ print_const(const struct ir_module *module, ir_const c, struct sp_str *out)
         sp_str_add(out, "namespace ");
         print_text(info->str, out);
         break;
-    case IR_C_DTYPE: sp_str_printf(out, "dtype %s", ir_scalar_row(info->scalar)->name); break;
+    case IR_C_DTYPE:
+        sp_str_add(out, "dtype ");
+        ir_text_storable(module, info->scalar, out);
+        break;
     case IR_C_EXCEPTION:
         sp_str_add(out, "exception ");
         print_text(info->str, out);

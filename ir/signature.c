@@ -6,6 +6,7 @@
  * character. Alignment is the element's own: a signature knows nothing of addresses. */
 #include "ir/text.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,6 +156,49 @@ parse_tuple(struct signature *s, int depth)
     return true;
 }
 
+/* A storable type that is no scalar, by its text in canonical form. */
+static bool
+parse_storable(struct signature *s, struct ir_argtype *arg)
+{
+    struct ir_module *module = ir_module_new(s->arena, IR_PHASE_PY);
+    const char *end, *wrong;
+    ir_type type;
+    bool ok = ir_storable_parse(module, s->at, &end, &type, &wrong);
+    if (ok) {
+        struct sp_str text;
+        sp_str_init(&text);
+        ir_text_storable(module, type, &text);
+        arg->elem = sp_arena_strndup(s->arena, text.data, text.len);
+        arg->align_log2 = (uint8_t)ir_storable_align(module, type);
+        sp_str_finish(&text);
+        s->at = end;
+    }
+    ir_module_finish(module);
+    return ok || signature_fail(s, end, "%s", wrong);
+}
+
+static bool
+parse_elem(struct signature *s, struct ir_argtype *arg, ir_type *type_out)
+{
+    size_t len = word_len(s);
+    if (len == 6 && !strncmp(s->at, "record(", 7))
+        return parse_storable(s, arg);
+    if (!parse_scalar(s, type_out))
+        return false;
+    arg->align_log2 = (uint8_t)__builtin_ctz(ir_scalar_row(*type_out)->bits / 8u);
+    return true;
+}
+
+static bool
+parse_check_width(struct signature *s, const char *start, ir_type type)
+{
+    const struct ir_scalar_row *row = ir_scalar_row(type);
+    if (!row->weak)
+        return true;
+    signature_fail(s, start, "the elements of an array have a width, '%s' has none", row->name);
+    return sp_diag_hint(s->diag, "write %s64[...]", row->name);
+}
+
 /* Adds an argument with all its elements. */
 static bool
 parse_arg(struct signature *s, int depth)
@@ -167,24 +211,20 @@ parse_arg(struct signature *s, int depth)
         return signature_fail(s, s->at, "too many arguments");
     if (take(s, "("))
         return parse_tuple(s, depth);
-    if (!parse_scalar(s, &type))
+    if (!parse_elem(s, &arg, &type))
         return false;
-    arg.dtype = (uint8_t)type;
+    arg.dtype = (uint16_t)type;
     if (take(s, "[")) {
-        const struct ir_scalar_row *row = ir_scalar_row(type);
-        if (row->weak) {
-            signature_fail(s, start, "the elements of an array have a width, '%s' has none",
-                           row->name);
-            return sp_diag_hint(s->diag, "write %s64[...]", row->name);
-        }
+        if (!arg.elem && !parse_check_width(s, start, type))
+            return false;
         arg.kind = IR_ARG_ARRAY;
-        while (8u << arg.align_log2 < row->bits)
-            arg.align_log2++;
         if (!parse_axes(s, &arg))
             return false;
         skip_blank(s);
         if (*s->at == '[')
             return signature_fail(s, s->at, "arrays of arrays do not exist");
+    } else {
+        arg.align_log2 = 0;
     }
     sp_vec_push(s->arena, &s->args, arg);
     return true;
@@ -298,6 +338,19 @@ ir_argtype_end(const struct ir_argtype *args, uint32_t i)
     return i;
 }
 
+ir_type
+ir_argtype_elem(struct ir_module *module, const struct ir_argtype *arg)
+{
+    const char *end, *wrong;
+    ir_type type = IR_T_NONE;
+    if (!arg->elem)
+        return arg->dtype;
+    bool ok = ir_storable_parse(module, arg->elem, &end, &type, &wrong);
+    assert(ok && "whoever made the argument printed its type");
+    (void)ok;
+    return type;
+}
+
 uint32_t
 ir_argtypes_count(const struct ir_argtype *args, uint32_t n)
 {
@@ -325,7 +378,7 @@ print_arg(const struct ir_argtype *args, uint32_t i, struct sp_str *out)
         sp_str_add(out, arg->n_elems == 1 ? ",)" : ")");
         return;
     }
-    sp_str_add(out, ir_scalar_row(arg->dtype)->name);
+    sp_str_add(out, arg->elem ? arg->elem : ir_scalar_row(arg->dtype)->name);
     if (arg->kind == IR_ARG_ARRAY)
         ir_text_axes(arg->rank, (enum ir_layout)arg->layout, out);
 }

@@ -9,6 +9,9 @@ void ir_text_float(double value, struct sp_str *out);
 /* "[:, ::1]" */
 void ir_text_axes(uint32_t rank, enum ir_layout layout, struct sp_str *out);
 
+/* "float32", "record(x: float32, y: int8)" */
+void ir_text_storable(const struct ir_module *module, ir_type type, struct sp_str *out);
+
 /* What an operation's immediate is; the printer, parser and verifier follow it. */
 enum ir_imm {
     IR_IMM_NONE,

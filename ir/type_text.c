@@ -13,6 +13,7 @@
 #define TEXT_MAX_DEPTH 8
 #define TEXT_MAX_LEN 400 /* of a type: no more elements after that */
 
+static void type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str *out);
 static void const_text(const struct ir_module *module, ir_const c, int depth, struct sp_str *out);
 
 void
@@ -51,7 +52,10 @@ object_text(const struct ir_module *module, ir_const c, int depth, struct sp_str
         sp_str_printf(out, "function %s", ir_intrin_row((enum ir_intrin)info->u)->path);
         break;
     case IR_C_NAMESPACE: sp_str_printf(out, "module %s", info->str); break;
-    case IR_C_DTYPE: sp_str_printf(out, "type %s", ir_scalar_row(info->scalar)->name); break;
+    case IR_C_DTYPE:
+        sp_str_add(out, "type ");
+        type_text(module, info->scalar, depth, out);
+        break;
     case IR_C_STR: sp_str_add(out, "str"); break;
     case IR_C_SLICE: sp_str_add(out, "slice"); break;
     case IR_C_HOST: sp_str_add(out, info->type_name); break;
@@ -89,8 +93,14 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
         }
         sp_str_add_char(out, ')');
         break;
+    case IR_KIND_RECORD:
+    case IR_KIND_INNER: ir_text_storable(module, type, out); break;
     case IR_KIND_ARRAY:
-        sp_str_add(out, ir_scalar_row(info->dtype)->name);
+        if (!info->rank && ir_is_reference(module, info->dtype)) {
+            type_text(module, info->dtype, depth + 1, out);
+            break;
+        }
+        type_text(module, info->dtype, depth + 1, out);
         ir_text_axes(info->rank, (enum ir_layout)info->layout, out);
         if (info->space == IR_SPACE_SHARED)
             sp_str_add(out, " (shared)");
@@ -196,8 +206,11 @@ const_text(const struct ir_module *module, ir_const c, int depth, struct sp_str 
     case IR_C_FUNC: sp_str_add(out, module->funcs.data[info->u]->name); break;
     case IR_C_INTRIN: sp_str_add(out, ir_intrin_row((enum ir_intrin)info->u)->path); break;
     case IR_C_NAMESPACE: sp_str_add(out, info->str); break;
-    case IR_C_DTYPE: sp_str_add(out, ir_scalar_row(info->scalar)->name); break;
-    case IR_C_ARRAY: sp_str_printf(out, "array of %s", ir_scalar_row(info->scalar)->name); break;
+    case IR_C_DTYPE: type_text(module, info->scalar, depth, out); break;
+    case IR_C_ARRAY:
+        sp_str_add(out, "array of ");
+        type_text(module, info->scalar, depth, out);
+        break;
     case IR_C_HOST: sp_str_printf(out, "%s object", info->type_name); break;
     case IR_C_EXCEPTION: sp_str_add(out, info->str); break;
     case IR_C_CLASS: sp_str_add(out, type_class_name(module, c)); break;

@@ -28,7 +28,8 @@ static bool
 warn_has_float64(const struct ir_typed *typed)
 {
     for (uint32_t i = 0; i < typed->n_args; i++)
-        if (typed->args[i].kind != IR_ARG_OBJECT && typed->args[i].dtype == IR_T_FLOAT64)
+        if (typed->args[i].kind != IR_ARG_OBJECT && !typed->args[i].elem &&
+            typed->args[i].dtype == IR_T_FLOAT64)
             return true;
     for (uint32_t i = 0; i < typed->instances.len; i++) {
         const struct ir_instance *instance = typed->instances.data[i];

@@ -50,7 +50,7 @@ grow_range(int64_t lo, int64_t hi)
 static struct grow_fact
 grow_of_dtype(ir_type dtype)
 {
-    unsigned bits = ir_scalar_row(dtype)->bits;
+    unsigned bits = ir_type_is_scalar(dtype) ? ir_scalar_row(dtype)->bits : 64;
     struct grow_fact fact = grow_range(GROW_MIN, GROW_MAX);
     if (dtype == IR_T_BOOL)
         fact = grow_range(0, 1);
@@ -397,7 +397,8 @@ static bool
 grow_has_uint32(const struct ir_typed *typed)
 {
     for (uint32_t i = 0; i < typed->n_args; i++)
-        if (typed->args[i].kind != IR_ARG_OBJECT && typed->args[i].dtype == IR_T_UINT32)
+        if (typed->args[i].kind != IR_ARG_OBJECT && !typed->args[i].elem &&
+            typed->args[i].dtype == IR_T_UINT32)
             return true;
     return false;
 }
@@ -416,7 +417,7 @@ warn_growth(const struct warn *w)
         g.instances[i].facts = SP_NEW_N(arena, struct grow_fact, func->insns.len);
         g.instances[i].params = SP_NEW_N(arena, struct grow_fact, func->n_params + 1);
         for (uint32_t k = 0; i == 0 && k < func->n_params; k++)
-            if (typed->args[k].kind == IR_ARG_SCALAR)
+            if (typed->args[k].kind == IR_ARG_SCALAR && !typed->args[k].elem)
                 g.instances[0].params[k] = grow_of_dtype(typed->args[k].dtype);
     }
     do {

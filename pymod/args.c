@@ -28,18 +28,11 @@ pm_arg_fail(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t
                    kernel->name_utf8, reason);
 }
 
-/* Log2 of an element's size: addresses promise no more until launches look at them. */
-static uint8_t
-arg_align(ir_type dtype)
-{
-    return (uint8_t)__builtin_ctz(pm_dtype_size_B(dtype));
-}
-
 static void
 arg_set_scalar(struct pm_arg *arg, ir_type dtype, uint64_t bits)
 {
     arg->type.kind = IR_ARG_SCALAR;
-    arg->type.dtype = (uint8_t)dtype;
+    arg->type.dtype = (uint16_t)dtype;
     arg->bits = bits;
 }
 
@@ -58,7 +51,8 @@ arg_set_view(struct pm_arg *arg, const struct pm_view *view)
     arg->type.dtype = view->dtype;
     arg->type.rank = view->rank;
     arg->type.layout = view->layout;
-    arg->type.align_log2 = arg_align(view->dtype);
+    arg->type.align_log2 = pm_view_align(view);
+    arg->type.elem = view->elem ? view->elem->text : NULL;
     arg->view = view;
 }
 

@@ -179,7 +179,7 @@ static PyObject *
 array_get_number(PyObject *self, void *closure)
 {
     const struct pm_view *view = &((struct pm_array *)self)->view;
-    long long itemsize = pm_dtype_size_B(view->dtype);
+    long long itemsize = pm_view_itemsize(view);
     switch ((enum array_number)(uintptr_t)closure) {
     case ARRAY_NDIM: return PyLong_FromLong(view->rank);
     case ARRAY_SIZE: return PyLong_FromLongLong(view->size);

@@ -16,7 +16,7 @@
 static uint64_t
 copy_size_B(const struct pm_view *view)
 {
-    return (uint64_t)view->size * pm_dtype_size_B(view->dtype);
+    return (uint64_t)view->size * pm_view_itemsize(view);
 }
 
 static bool

@@ -32,7 +32,7 @@ move_array(struct pm_state *state, struct rt_device *dev, const struct pm_view *
     struct pm_view bits = *view;
     static const uint8_t ints[] = {IR_T_INT8, IR_T_INT16, IR_T_INT32, IR_T_INT64};
     if (as_bits)
-        bits.dtype = ints[__builtin_ctz(pm_dtype_size_B(view->dtype))];
+        bits.dtype = ints[__builtin_ctz(pm_view_itemsize(view))];
     bits.read_only = false; /* whether the kernel may write was asked before */
     return (PyObject *)pm_array_new(state, dev, &bits, NULL);
 }
@@ -83,8 +83,8 @@ pm_transfer(struct pm_state *state, struct rt_device *dev, const struct pm_view 
         struct sp_diag diag;
         sp_diag_init(&diag);
         Py_BEGIN_ALLOW_THREADS
-        ok = rt_device_copy(dev, a.data, b.data, (uint64_t)a.size * pm_dtype_size_B(a.dtype),
-                            stream, &diag);
+        ok = rt_device_copy(dev, a.data, b.data, (uint64_t)a.size * pm_view_itemsize(&a), stream,
+                            &diag);
         Py_END_ALLOW_THREADS
         if (!ok)
             pm_raise(state, &diag);
@@ -105,7 +105,7 @@ bool
 pm_fill(struct pm_state *state, struct rt_device *dev, const struct pm_view *view,
         const void *element, rt_stream stream)
 {
-    uint32_t size_B = pm_dtype_size_B(view->dtype);
+    uint32_t size_B = pm_view_itemsize(view);
     struct pm_view to = *view, from = *view;
     if (view->size == 0)
         return true;

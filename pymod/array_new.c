@@ -24,7 +24,7 @@ pm_array_alloc_on(struct pm_state *state, struct rt_device *dev, const struct pm
     struct pm_array *self = pm_array_new(state, dev, &made, NULL);
     if (!self)
         return NULL;
-    uint64_t size_B = (uint64_t)made.size * pm_dtype_size_B(made.dtype);
+    uint64_t size_B = (uint64_t)made.size * pm_view_itemsize(&made);
     if (!pm_memory_alloc(state, dev, size_B, stream, &self->owned, &self->base)) {
         Py_DECREF((PyObject *)self);
         return NULL;
@@ -79,7 +79,7 @@ new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *
         return NULL;
     if (strcmp(order, "C") && strcmp(order, "F"))
         return pm_fail(state, BAD_VALUE, "an array's order is 'C' or 'F'");
-    view.dtype = (uint8_t)scalar;
+    view.dtype = (uint16_t)scalar;
     return pm_array_alloc(state, &view, order[0] == 'F', stream);
 }
 

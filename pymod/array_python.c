@@ -124,7 +124,7 @@ pm_strided(PyObject *module, PyObject *args)
     if (dtype != Py_None) {
         if (!pm_dtype_parse(state, dtype, &scalar))
             return NULL;
-        view.dtype = (uint8_t)scalar;
+        view.dtype = (uint16_t)scalar;
     }
     Py_ssize_t rank = PyTuple_Size(shape);
     if (rank > IR_MAX_RANK)
@@ -144,7 +144,7 @@ pm_strided(PyObject *module, PyObject *args)
     pm_view_finish(&view);
     if (!ok || !python_is_inside(&view, &self->view))
         return pm_fail(state, BAD_VALUE, "this view would leave the memory of its array");
-    if (view.size && view.data % pm_dtype_size_B(view.dtype))
+    if (view.size && view.data % pm_view_itemsize(&view))
         return pm_fail(state, BAD_VALUE,
                        "the elements of this view would not be aligned to their size; write "
                        "a.copy().view(dtype)");
@@ -169,7 +169,7 @@ pm_like(PyObject *module, PyObject *args)
     if (dtype != Py_None) {
         if (!pm_dtype_parse(state, dtype, &scalar))
             return NULL;
-        view.dtype = (uint8_t)scalar;
+        view.dtype = (uint16_t)scalar;
     }
     if (PyTuple_Size(shape) > IR_MAX_RANK)
         return pm_fail(state, BAD_VALUE, "an array has at most 8 axes");

@@ -121,7 +121,7 @@ cupy_read(struct pm_cupy *cupy, PyObject *object, struct pm_foreign *foreign)
     foreign->ordinal = (int)cupy_number(data, cupy->s_device);
     Py_DECREF(data);
     PyObject *dtype = PyObject_GetAttr(object, cupy->s_dtype);
-    view->dtype = dtype ? (uint8_t)cupy_dtype(cupy, dtype) : IR_T_NONE;
+    view->dtype = dtype ? (uint16_t)cupy_dtype(cupy, dtype) : IR_T_NONE;
     Py_XDECREF(dtype);
     if (view->dtype == IR_T_NONE || !cupy_numbers(object, cupy->s_shape, view->shape, &view->rank))
         return false;

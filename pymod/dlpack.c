@@ -104,7 +104,7 @@ dlpack_strides(const struct pm_dl_tensor *tensor, struct pm_view *view)
 {
     if (!tensor->strides)
         return pm_view_contiguous(view, false);
-    int64_t size_B = pm_dtype_size_B(view->dtype);
+    int64_t size_B = pm_view_itemsize(view);
     for (int i = 0; i < tensor->n_dims; i++)
         if (__builtin_mul_overflow(tensor->strides[i], size_B, &view->strides[i]))
             return false;
@@ -117,7 +117,7 @@ pm_foreign_read_dlpack(struct pm_state *state, PyObject *object, const struct pm
 {
     struct pm_view *view = &foreign->view;
     char message[300];
-    view->dtype = (uint8_t)dlpack_dtype(state, tensor);
+    view->dtype = (uint16_t)dlpack_dtype(state, tensor);
     if (view->dtype == IR_T_NONE) {
         PyOS_snprintf(message, sizeof message, "%d bits of DLPack's code %d", (int)tensor->bits,
                       (int)tensor->code);

@@ -62,7 +62,7 @@ int
 pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
-    uint64_t bits = view->data, size_B = pm_dtype_size_B(view->dtype); /* a power of two */
+    uint64_t bits = view->data, size_B = pm_view_itemsize(view); /* a power of two */
     for (uint32_t i = 0; i < view->rank; i++) {
         if (view->shape[i] < 0)
             return foreign_fail(state, what, "an array with a negative extent");
@@ -124,7 +124,7 @@ foreign_by_parts(struct pm_state *state, PyObject *object, PyObject *const *part
     if (mask && mask != Py_None)
         return foreign_fail(state, what, "masked arrays are not supported");
     const char *type = PyUnicode_AsUTF8AndSize(typestr, &len);
-    view->dtype = (uint8_t)(type ? ir_scalar_by_typestr(type) : IR_T_NONE);
+    view->dtype = (uint16_t)(type ? ir_scalar_by_typestr(type) : IR_T_NONE);
     if (view->dtype == IR_T_NONE)
         return pm_foreign_fail_dtype(state, object, what, type ? type : "?");
     if (!pm_foreign_read_numbers(shape, view->shape, &view->rank))
@@ -196,7 +196,7 @@ foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
         return foreign_by_text(state, object, what, current, foreign);
     foreign->has_buffer = true;
     foreign->on_host = true;
-    foreign->view.dtype = (uint8_t)pm_dtype_by_format(buffer->format, buffer->itemsize);
+    foreign->view.dtype = (uint16_t)pm_dtype_by_format(buffer->format, buffer->itemsize);
     if (foreign->view.dtype == IR_T_NONE)
         return foreign_by_text(state, object, what, current, foreign);
     if (buffer->ndim > IR_MAX_RANK)
@@ -242,6 +242,7 @@ void
 pm_foreign_init(struct pm_foreign *foreign)
 {
     foreign->view.data = 0;
+    foreign->view.elem = NULL;
     foreign->view.read_only = false;
     foreign->staged.data = 0;
     foreign->lent = NULL;

@@ -37,7 +37,7 @@ static void
 overlap_walk(struct overlap *overlap, const struct pm_view *view, uint32_t axis, uint64_t address)
 {
     if (axis == view->rank) {
-        overlap_element(overlap, address, pm_dtype_size_B(view->dtype));
+        overlap_element(overlap, address, pm_view_itemsize(view));
         return;
     }
     for (int64_t i = 0; i < view->shape[axis] && !overlap->found; i++)
@@ -67,7 +67,7 @@ pm_view_overlap(const struct pm_view *a, const struct pm_view *b)
     if (!pm_view_spans_overlap(a, b))
         return false;
     int64_t first, end;
-    uint64_t size_a = pm_dtype_size_B(a->dtype), size_b = pm_dtype_size_B(b->dtype);
+    uint64_t size_a = pm_view_itemsize(a), size_b = pm_view_itemsize(b);
     pm_view_span(a, &first, &end);
     struct overlap overlap = {.first = a->data + (uint64_t)first,
                               .unit_B = size_a < size_b ? size_a : size_b,

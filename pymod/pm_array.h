@@ -16,16 +16,32 @@ struct pm_state;
 /* ---- Views: view.c
  * ------------------------------------------------------------------------------- */
 
+/* A storable type that is no scalar, once per text; stays as long as the module: elem.c */
+struct pm_elem {
+    const char *text; /* as ir/storable_text.c prints it */
+    uint32_t size_B;
+    uint16_t number; /* in the place of a scalar: IR_N_FIXED_TYPES and up */
+    uint8_t align_log2;
+    PyObject *dtype; /* a numpy.dtype */
+};
+
 /* Where the elements of an array lie. Strides in bytes. */
 struct pm_view {
-    uint64_t data; /* of element 0 */
-    uint8_t dtype, rank;
+    uint64_t data;  /* of element 0 */
+    uint16_t dtype; /* a scalar, or elem->number */
+    uint8_t rank;
     uint8_t layout; /* enum ir_layout */
     bool read_only;
-    int64_t size; /* elements */
+    const struct pm_elem *elem; /* NULL: elements are scalars */
+    int64_t size;               /* elements */
     int64_t shape[IR_MAX_RANK], strides[IR_MAX_RANK];
 };
 
+static inline uint32_t
+pm_view_itemsize(const struct pm_view *view)
+{
+    return view->elem ? view->elem->size_B : ir_scalar_row(view->dtype)->bits / 8u;
+}
 /* Fills size and layout from shape and strides. */
 void pm_view_finish(struct pm_view *view);
 /* Strides of a contiguous array, C or F order; false if its bytes do not fit 62 bits. */
@@ -41,6 +57,9 @@ bool pm_view_broadcast(const struct pm_view *from, const struct pm_view *shape,
                        struct pm_view *out);
 /* The same pairs of elements with as few axes as possible: views of equal shapes, in any order. */
 void pm_view_merge(struct pm_view *to, struct pm_view *from);
+/* Log2 of what the addresses of elements are multiples of: of scalars their size, as addresses promise
+ * no more until launches look at them; of others as far as it helps their fields. */
+uint8_t pm_view_align(const struct pm_view *view);
 bool pm_view_same_shape(const struct pm_view *a, const struct pm_view *b);
 /* The same elements in the same order. */
 bool pm_view_same(const struct pm_view *a, const struct pm_view *b);

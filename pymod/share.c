@@ -151,7 +151,7 @@ pm_peer_copies(const struct pm_array *to, const struct pm_array *from)
 bool
 pm_peer_copy(struct pm_array *to, struct pm_array *from, rt_stream stream)
 {
-    uint64_t size_B = (uint64_t)to->view.size * pm_dtype_size_B(to->view.dtype);
+    uint64_t size_B = (uint64_t)to->view.size * pm_view_itemsize(&to->view);
     rt_stream there = from->noted == PM_NO_STREAM ? 0 : from->noted;
     struct sp_diag diag;
     bool ok;

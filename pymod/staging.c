@@ -67,7 +67,7 @@ staging_prepare(struct call *call, const struct artifact *artifact, uint32_t i)
     foreign->staged.data = 0;
     struct sp_diag diag;
     sp_diag_init(&diag);
-    uint64_t size_B = (uint64_t)foreign->view.size * pm_dtype_size_B(foreign->view.dtype);
+    uint64_t size_B = (uint64_t)foreign->view.size * pm_view_itemsize(&foreign->view);
     bool ok;
     if (!pm_view_contiguous(&foreign->staged, foreign->view.layout == IR_LAYOUT_F))
         return pm_fail(state, BAD_VALUE, "an array of more than 2^61 bytes");
@@ -126,7 +126,7 @@ staging_warn(const struct call *call, struct pm_entry *entry)
         const struct pm_foreign *foreign = call->args[i].foreign;
         if (!foreign || !foreign->on_host)
             continue;
-        uint64_t size_B = (uint64_t)foreign->view.size * pm_dtype_size_B(foreign->view.dtype);
+        uint64_t size_B = (uint64_t)foreign->view.size * pm_view_itemsize(&foreign->view);
         up_B += foreign->transfer == PM_TRANSFER_OUT ? 0 : size_B;
         down_B +=
             call_is_written(entry->artifact, i) && foreign->transfer != PM_TRANSFER_IN ? size_B : 0;

@@ -12,7 +12,7 @@
 static bool
 view_is_contiguous(const struct pm_view *view, bool fortran)
 {
-    int64_t expected = pm_dtype_size_B(view->dtype);
+    int64_t expected = pm_view_itemsize(view);
     for (uint32_t i = 0; i < view->rank; i++) {
         uint32_t axis = fortran ? i : view->rank - 1u - i;
         if (view->shape[axis] == 0)
@@ -42,7 +42,7 @@ pm_view_finish(struct pm_view *view)
 bool
 pm_view_contiguous(struct pm_view *view, bool fortran)
 {
-    int64_t stride = pm_dtype_size_B(view->dtype);
+    int64_t stride = pm_view_itemsize(view);
     for (uint32_t i = 0; i < view->rank; i++) {
         uint32_t axis = fortran ? i : view->rank - 1u - i;
         view->strides[axis] = stride;
@@ -63,7 +63,18 @@ pm_view_span(const struct pm_view *view, int64_t *first_out, int64_t *end_out)
         *(reach < 0 ? &first : &last) += reach;
     }
     *first_out = view->size ? first : 0;
-    *end_out = view->size ? last + pm_dtype_size_B(view->dtype) : 0;
+    *end_out = view->size ? last + pm_view_itemsize(view) : 0;
+}
+
+uint8_t
+pm_view_align(const struct pm_view *view)
+{
+    if (!view->elem)
+        return (uint8_t)__builtin_ctz(pm_view_itemsize(view));
+    uint64_t bits = (view->size ? view->data : 0) | (uint64_t)1 << view->elem->align_log2;
+    for (uint32_t i = 0; view->layout == IR_LAYOUT_ANY && i < view->rank; i++)
+        bits |= (uint64_t)view->strides[i];
+    return (uint8_t)__builtin_ctzll(bits);
 }
 
 bool
@@ -112,7 +123,7 @@ view_copy_axis(const struct pm_view *to, const struct pm_view *from, uint32_t ax
     if (axis + 1u >= to->rank) {
         int64_t n = to->rank ? to->shape[axis] : 1;
         view_copy_row(t, f, n, to->rank ? to->strides[axis] : 0, to->rank ? from->strides[axis] : 0,
-                      pm_dtype_size_B(to->dtype));
+                      pm_view_itemsize(to));
         return;
     }
     for (int64_t i = 0; i < to->shape[axis]; i++)
@@ -127,7 +138,7 @@ pm_view_copy(const struct pm_view *to, const struct pm_view *from)
     char *t = (char *)(uintptr_t)to->data;
     const char *f = (const char *)(uintptr_t)from->data;
     if (to->layout == from->layout && to->layout != IR_LAYOUT_ANY)
-        memcpy(t, f, (size_t)to->size * pm_dtype_size_B(to->dtype));
+        memcpy(t, f, (size_t)to->size * pm_view_itemsize(to));
     else
         view_copy_axis(to, from, 0, t, f);
 }
@@ -138,6 +149,7 @@ pm_view_broadcast(const struct pm_view *from, const struct pm_view *shape, struc
     struct pm_view view = *shape;
     view.data = from->data;
     view.dtype = from->dtype;
+    view.elem = from->elem;
     view.read_only = from->read_only;
     for (uint32_t i = 0; i < shape->rank; i++)
         view.strides[i] = 0;
@@ -225,8 +237,8 @@ pm_view_merge(struct pm_view *to, struct pm_view *from)
     }
     if (!rank) {
         to->shape[0] = from->shape[0] = 1;
-        to->strides[0] = pm_dtype_size_B(to->dtype);
-        from->strides[0] = pm_dtype_size_B(from->dtype);
+        to->strides[0] = pm_view_itemsize(to);
+        from->strides[0] = pm_view_itemsize(from);
         rank = 1;
     }
     to->rank = from->rank = rank;
