@@ -305,7 +305,7 @@ attr_of_instance(struct attr *a)
 }
 
 /* NumPy's number types, dtypes, numbers and None (newaxis) are constants like those of any
- * module. */
+ * module, and so are gpu's other names of types. */
 static bool
 attr_is_constant(struct fe_reader *reader, ir_const value)
 {
@@ -323,11 +323,12 @@ attr_of_namespace(struct fe_reader *reader, const char *path, const char *name,
     PyObject *module = py_module(py_of(reader)->interp, path);
     PyObject *value = module ? PyObject_GetAttrString(module, name) : NULL;
     PyErr_Clear();
-    bool exists = value != NULL;
-    if (exists && !strcmp(path, "numpy") && !PyModule_Check(value) &&
-        (PyObject *)Py_TYPE(value) != py_of(reader)->interp->function_type) {
+    bool exists = value != NULL, is_gpu = !strcmp(path, "gpu");
+    bool is_types = exists && is_gpu && PyModule_Check(value) && !strcmp(name, "types");
+    if (is_types || (exists && (is_gpu || !strcmp(path, "numpy")) && !PyModule_Check(value) &&
+                     (PyObject *)Py_TYPE(value) != py_of(reader)->interp->function_type)) {
         struct fe_found found = {py_const(reader, value), py_own(py_of(reader), value)};
-        if (attr_is_constant(reader, found.value)) {
+        if (is_types || attr_is_constant(reader, found.value)) {
             Py_DECREF(value);
             *found_out = found;
             return true;

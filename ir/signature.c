@@ -1,7 +1,8 @@
 /* signature: "int, float32[:, ::1]" to argument types and back. The grammar is in docs/ir.md.
  *
  * A recursive descent over the characters. Besides our own names the short ones of NumPy and Numba
- * are taken ("i4", "f8", "double"), and Numba's outer form "void(...)". Printing gives the
+ * are taken ("i4", "f8", "double"), and Numba's forms: "void(...)", "types.int32",
+ * "UniTuple(int32, 3)", "Tuple((int32, float32))", "Array(float32, 2, 'C')". Printing gives the
  * canonical spelling, which parses to the same types. An error says what is wrong and at which
  * character. Alignment is the element's own: a signature knows nothing of addresses. */
 #include "ir/text.h"
@@ -17,12 +18,21 @@ static const struct {
     const char *name;
     ir_type scalar;
 } aliases[] = {
-    {"b1", IR_T_BOOL},      {"boolean", IR_T_BOOL},   {"i1", IR_T_INT8},      {"i2", IR_T_INT16},
-    {"i4", IR_T_INT32},     {"i8", IR_T_INT64},       {"u1", IR_T_UINT8},     {"u2", IR_T_UINT16},
-    {"u4", IR_T_UINT32},    {"u8", IR_T_UINT64},      {"f2", IR_T_FLOAT16},   {"f4", IR_T_FLOAT32},
-    {"f8", IR_T_FLOAT64},   {"intc", IR_T_INT32},     {"uintc", IR_T_UINT32}, {"intp", IR_T_INT64},
-    {"uintp", IR_T_UINT64}, {"double", IR_T_FLOAT64},
+    {"b1", IR_T_BOOL},       {"boolean", IR_T_BOOL},   {"i1", IR_T_INT8},
+    {"i2", IR_T_INT16},      {"i4", IR_T_INT32},       {"i8", IR_T_INT64},
+    {"u1", IR_T_UINT8},      {"u2", IR_T_UINT16},      {"u4", IR_T_UINT32},
+    {"u8", IR_T_UINT64},     {"f2", IR_T_FLOAT16},     {"f4", IR_T_FLOAT32},
+    {"f8", IR_T_FLOAT64},    {"intc", IR_T_INT32},     {"uintc", IR_T_UINT32},
+    {"intp", IR_T_INT64},    {"uintp", IR_T_UINT64},   {"double", IR_T_FLOAT64},
+    {"bool_", IR_T_BOOL},    {"byte", IR_T_UINT8},     {"char", IR_T_INT8},
+    {"uchar", IR_T_UINT8},   {"short", IR_T_INT16},    {"ushort", IR_T_UINT16},
+    {"int_", IR_T_INT64},    {"uint", IR_T_UINT64},    {"long_", IR_T_INT64},
+    {"ulong", IR_T_UINT64},  {"longlong", IR_T_INT64}, {"ulonglong", IR_T_UINT64},
+    {"ssize_t", IR_T_INT64}, {"size_t", IR_T_UINT64},
 };
+
+/* Modules that a type's name may be written with. */
+static const char *const modules[] = {"gpu.", "cuda.", "types.", "numba.", "nb.", "np.", "numpy."};
 
 struct signature {
     const char *text, *at;
@@ -199,6 +209,104 @@ parse_check_width(struct signature *s, const char *start, ir_type type)
     return sp_diag_hint(s->diag, "write %s64[...]", row->name);
 }
 
+/* "types.", "numba.types.", "np." before a name say nothing more. */
+static void
+skip_modules(struct signature *s)
+{
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (take(s, modules[i]))
+            i = (size_t)-1; /* once more, for the next one */
+}
+
+/* A word with "(" behind it; takes both. */
+static bool
+take_call(struct signature *s, const char *word)
+{
+    const char *start = s->at;
+    if (word_len(s) == strlen(word) && take(s, word) && take(s, "("))
+        return true;
+    s->at = start;
+    return false;
+}
+
+/* A number of at most `most`; 0 with an error at none. */
+static uint32_t
+parse_number(struct signature *s, uint32_t most)
+{
+    uint32_t n = 0;
+    skip_blank(s);
+    const char *start = s->at;
+    while (*s->at >= '0' && *s->at <= '9' && n <= most)
+        n = n * 10 + (uint32_t)(*s->at++ - '0');
+    if (s->at == start || n == 0 || n > most) {
+        (void)signature_fail(s, start, "a number from 1 to %u must stand here", most);
+        return 0;
+    }
+    return n;
+}
+
+/* After "UniTuple(": an element's type, a comma and how many there are. */
+static bool
+parse_uniform(struct signature *s, int depth)
+{
+    uint32_t head = s->args.len;
+    sp_vec_push(s->arena, &s->args, (struct ir_argtype){.kind = IR_ARG_TUPLE});
+    if (depth == SIGNATURE_MAX_DEPTH)
+        return signature_fail(s, s->at, "tuples nested too deeply");
+    if (!parse_arg(s, depth + 1))
+        return false;
+    if (!take(s, ",") && !take(s, "x"))
+        return signature_fail(s, s->at, "',' and the number of elements expected");
+    uint32_t n = parse_number(s, SIGNATURE_MAX_ARGS), n_each = s->args.len - head - 1;
+    if (!n)
+        return false;
+    if ((uint64_t)n * n_each + head >= SIGNATURE_MAX_ARGS)
+        return signature_fail(s, s->at, "too many arguments");
+    for (uint32_t i = n_each; i < n * n_each; i++) {
+        struct ir_argtype again = s->args.data[head + 1 + i - n_each];
+        sp_vec_push(s->arena, &s->args, again);
+    }
+    s->args.data[head].n_elems = (uint16_t)n;
+    return take(s, ")") || signature_fail(s, s->at, "')' expected");
+}
+
+/* After "Array(", as in Array(float32, 2, 'C') and array(float32, 2d, C). */
+static bool
+parse_named_array(struct signature *s)
+{
+    ir_type dtype = IR_T_NONE;
+    struct ir_argtype arg = {.kind = IR_ARG_ARRAY};
+    skip_modules(s);
+    skip_blank(s);
+    const char *start = s->at;
+    if (!parse_elem(s, &arg, &dtype) || (!arg.elem && !parse_check_width(s, start, dtype)))
+        return false;
+    arg.dtype = (uint16_t)dtype;
+    if (!take(s, ","))
+        return signature_fail(s, s->at, "',' and the number of dimensions expected");
+    arg.rank = (uint8_t)parse_number(s, IR_MAX_RANK);
+    if (!arg.rank)
+        return false;
+    (void)take(s, "d");
+    if (!take(s, ","))
+        return signature_fail(s, s->at, "',' and the layout expected");
+    bool quoted = take(s, "'") || take(s, "\"");
+    if (take(s, "C"))
+        arg.layout = IR_LAYOUT_C;
+    else if (take(s, "F"))
+        arg.layout = IR_LAYOUT_F;
+    else if (take(s, "A"))
+        arg.layout = IR_LAYOUT_ANY;
+    else
+        return signature_fail(s, s->at, "the layout is C, F or A");
+    if (quoted && !take(s, "'") && !take(s, "\""))
+        return signature_fail(s, s->at, "the quote is not closed");
+    if (arg.rank == 1 && arg.layout == IR_LAYOUT_F)
+        arg.layout = IR_LAYOUT_C;
+    sp_vec_push(s->arena, &s->args, arg);
+    return take(s, ")") || signature_fail(s, s->at, "')' expected");
+}
+
 /* Adds an argument with all its elements. */
 static bool
 parse_arg(struct signature *s, int depth)
@@ -211,6 +319,16 @@ parse_arg(struct signature *s, int depth)
         return signature_fail(s, s->at, "too many arguments");
     if (take(s, "("))
         return parse_tuple(s, depth);
+    skip_modules(s);
+    if (take_call(s, "UniTuple"))
+        return parse_uniform(s, depth);
+    if (take_call(s, "Tuple")) {
+        if (!take(s, "("))
+            return signature_fail(s, s->at, "write Tuple((int32, float32))");
+        return parse_tuple(s, depth) && (take(s, ")") || signature_fail(s, s->at, "')' expected"));
+    }
+    if (take_call(s, "Array") || take_call(s, "array"))
+        return parse_named_array(s);
     if (!parse_elem(s, &arg, &type))
         return false;
     arg.dtype = (uint16_t)type;
@@ -260,14 +378,26 @@ parse_result(struct signature *s, bool *inside)
     return true;
 }
 
+/* Words that "(" follows in a type. */
+static bool
+is_form(const char *word, size_t len)
+{
+    static const char *const forms[] = {"UniTuple", "Tuple", "Array", "array"};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strlen(forms[i]) == len && !memcmp(forms[i], word, len))
+            return true;
+    return false;
+}
+
 /* Takes "void(" or "(", whose ')' must then end the text; else "(" begins a tuple. */
 static bool
 parse_open(struct signature *s, bool *inside)
 {
+    skip_modules(s);
     size_t len = word_len(s);
     const char *start = s->at;
     const char *after = start + len + strspn(start + len, " \t\r\n");
-    *inside = *after == '(' && (len || closes_at_end(after));
+    *inside = *after == '(' && (len || closes_at_end(after)) && !is_form(start, len);
     bool is_void = len == 4 && (!memcmp(start, "void", 4) || !memcmp(start, "None", 4) ||
                                 !memcmp(start, "none", 4));
     if (s->has_result && !(*inside && (is_void || !len)))

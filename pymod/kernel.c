@@ -406,6 +406,8 @@ static PyGetSetDef kernel_getset[] = {
     {"signatures", kernel_get_signatures, NULL, "The compiled signatures as texts.", NULL},
     {"declared", kernel_get_declared, NULL, "The signatures that @gpu.jit was given.", NULL},
     {"options", kernel_get_options, NULL, "The options that differ from the defaults.", NULL},
+#define KERNEL_PROPERTY(name, doc) {#name, pm_kernel_get_##name, NULL, doc, NULL},
+#include "pymod/kernel_python.def"
     {NULL, NULL, NULL, NULL, NULL},
 };
 #define KERNEL_TEXT(name, function, doc)                                                           \
@@ -435,6 +437,9 @@ static PyMethodDef kernel_methods[] = {
     {"explain", kernel_explain, METH_NOARGS,
      "explain(): where each compiled signature came from, and why it was compiled again."},
     {"_events", pm_kernel_events, METH_NOARGS, "What explain() tells, as a list of tuples."},
+    {"_numbers", pm_kernel_numbers, METH_NOARGS, "Registers and bytes of what is compiled."},
+#define KERNEL_METHOD(name, doc) KERNEL_TEXT(#name, pm_kernel_python_##name, doc),
+#include "pymod/kernel_python.def"
     {"bytecode", pm_kernel_bytecode, METH_NOARGS, "The decoded bytecode."},
     {"__reduce_ex__", pm_pickle_kernel, METH_O, "By name, or by value: as functions."},
     {"__copy__", pm_pickle_self, METH_NOARGS, NULL},

@@ -597,6 +597,11 @@ PyType_Spec *pm_bound_spec(void);
 PyObject *pm_bound_new(PyObject *launcher, PyObject *args, PyObject *kwargs);
 /* kernel.specialize(...): specialize.c */
 PyObject *pm_kernel_specialize(PyObject *kernel, PyObject *args);
+#define KERNEL_METHOD(name, doc)                                                                   \
+    PyObject *pm_kernel_python_##name(PyObject *self, PyObject *args, PyObject *kwargs);
+#define KERNEL_PROPERTY(name, doc) PyObject *pm_kernel_get_##name(PyObject *self, void *closure);
+#include "pymod/kernel_python.def"
+PyObject *pm_kernel_numbers(PyObject *kernel, PyObject *unused);
 PyObject *pm_launcher_get(struct pm_kernel *kernel, PyObject *index);
 PyObject *pm_launcher_from_config(struct pm_kernel *kernel, const struct pm_config *config,
                                   PyObject *stream);

@@ -11,7 +11,7 @@ A kernel and its launch:
     saxpy[(n + 255) // 256, 256](n, 2.0, x, y)
 """
 
-from gpu import _gpujit, memory
+from gpu import _gpujit, memory, types
 from gpu._arrays import (
     as_cuda_array,
     device_array,
@@ -65,10 +65,25 @@ from gpu.memory import (
     pinned_array_like,
     set_memory_manager,
 )
+from gpu.types import *  # noqa: F403  boolean, double, i4: number types by their other names
+
+_NUMBA = (
+    "Reduce",
+    "compile",
+    "compile_for_current_device",
+    "compile_ptx",
+    "compile_ptx_for_current_device",
+    "declare_device",
+    "is_supported_version",
+    "open_ipc_array",
+    "reduce",
+)
 
 __all__ = [
     # A star import keeps Python's Warning.
     *(name for name in dir(_gpujit) if not name.startswith("_") and name != "Warning"),
+    *(name for name in _NUMBA if name != "compile"),
+    *(name for name in types.__all__ if name.islower()),
     "BaseCUDAMemoryManager",
     "Context",
     "Device",
@@ -114,7 +129,17 @@ __all__ = [
     "reset",
     "select_device",
     "set_memory_manager",
+    "types",
     "void",
     "zeros",
     "zeros_like",
 ]
+
+
+def __getattr__(name):
+    """What few programs use is imported by those."""
+    if name not in _NUMBA:
+        raise AttributeError(f"module 'gpu' has no attribute '{name}'")
+    from gpu import _numba
+
+    return getattr(_numba, name)

@@ -2,6 +2,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, overload
 
 from gpu import memory as memory
+from gpu import types as types
 from gpu._devices import Context as Context
 from gpu._devices import Device as Device
 from gpu._devices import DeviceList as DeviceList
@@ -23,6 +24,15 @@ from gpu._gpujit import Array, Kernel
 from gpu._gpujit import __version__ as __version__
 from gpu._ipc import IpcHandle as IpcHandle
 from gpu._jit import void as void
+from gpu._numba import Reduce as Reduce
+from gpu._numba import compile as compile
+from gpu._numba import compile_for_current_device as compile_for_current_device
+from gpu._numba import compile_ptx as compile_ptx
+from gpu._numba import compile_ptx_for_current_device as compile_ptx_for_current_device
+from gpu._numba import declare_device as declare_device
+from gpu._numba import is_supported_version as is_supported_version
+from gpu._numba import open_ipc_array as open_ipc_array
+from gpu._numba import reduce as reduce
 from gpu.memory import BaseCUDAMemoryManager as BaseCUDAMemoryManager
 from gpu.memory import GetIpcHandleMixin as GetIpcHandleMixin
 from gpu.memory import HostOnlyCUDAMemoryManager as HostOnlyCUDAMemoryManager
@@ -37,6 +47,38 @@ from gpu.memory import pinned as pinned
 from gpu.memory import pinned_array as pinned_array
 from gpu.memory import pinned_array_like as pinned_array_like
 from gpu.memory import set_memory_manager as set_memory_manager
+from gpu.types import b1 as b1
+from gpu.types import boolean as boolean
+from gpu.types import byte as byte
+from gpu.types import char as char
+from gpu.types import double as double
+from gpu.types import f2 as f2
+from gpu.types import f4 as f4
+from gpu.types import f8 as f8
+from gpu.types import i1 as i1
+from gpu.types import i2 as i2
+from gpu.types import i4 as i4
+from gpu.types import i8 as i8
+from gpu.types import int_ as int_
+from gpu.types import intc as intc
+from gpu.types import intp as intp
+from gpu.types import long_ as long_
+from gpu.types import longlong as longlong
+from gpu.types import none as none
+from gpu.types import short as short
+from gpu.types import size_t as size_t
+from gpu.types import ssize_t as ssize_t
+from gpu.types import u1 as u1
+from gpu.types import u2 as u2
+from gpu.types import u4 as u4
+from gpu.types import u8 as u8
+from gpu.types import uchar as uchar
+from gpu.types import uint as uint
+from gpu.types import uintc as uintc
+from gpu.types import uintp as uintp
+from gpu.types import ulong as ulong
+from gpu.types import ulonglong as ulonglong
+from gpu.types import ushort as ushort
 
 _P = ParamSpec("_P")
 _Signature = str | tuple[Any, ...]

@@ -30,9 +30,11 @@ NUMBA_IGNORED = {
     "abi_info": "functions keep their names",
     "bind": "a kernel is loaded when it is first launched",
     "boundscheck": "check=True checks indices, and more",
+    "extensions": "arrays of other libraries are taken as they are",
     "error_model": "divisions by zero give infinity or 0, and check=True raises",
     "fastcache": "what was compiled is found by types in any case",
     "lto": "functions are compiled together with their kernel in any case",
+    "shared_memory_carveout": "the driver divides the memory of a multiprocessor",
     "parallel": "what runs in parallel is the threads of a launch",
 }
 
