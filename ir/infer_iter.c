@@ -378,12 +378,22 @@ iter_conflict(const struct infer *in, const struct ir_instance *instance, ir_ref
     return least >= 0;
 }
 
+/* Whether the phi is the state of a loop whose rounds differ. That the first round is known is
+ * enough: loops inside of it may wait for their types until it is written out. */
+static bool
+iter_wants_unrolled(const struct infer *in, const struct ir_instance *instance, ir_ref phi,
+                    int64_t *rounds_out)
+{
+    ir_type type = instance->cells[phi].type;
+    return iter_conflict(in, instance, phi, rounds_out) &&
+           (type == IR_T_CONFLICT || (iter_has_unrolled(in, type) && *rounds_out > 0));
+}
+
 void
 infer_want_unrolled(struct infer *in, const struct ir_instance *instance, ir_ref phi)
 {
     int64_t rounds;
-    if (instance->cells[phi].type == IR_T_CONFLICT && !in->reporting &&
-        iter_conflict(in, instance, phi, &rounds))
+    if (!in->reporting && iter_wants_unrolled(in, instance, phi, &rounds))
         sp_vec_push(in->ctx->arena, &in->unrolls, (struct infer_item){instance->index, phi});
 }
 
@@ -416,7 +426,8 @@ iter_unroll(struct infer *in, struct ir_instance *instance, ir_ref phi)
     const struct ir_func *old = instance->func;
     const struct ir_insn *insn = ir_insn(old, phi);
     int64_t rounds;
-    if (!iter_conflict(in, instance, phi, &rounds) || rounds < 0 || rounds > UNROLL_MAX_ROUNDS)
+    if (!iter_wants_unrolled(in, instance, phi, &rounds) || rounds < 0 ||
+        rounds > UNROLL_MAX_ROUNDS)
         return false;
     struct ir_unrolled unrolled;
     if (!ir_unroll(in->module, old, insn->block, (uint32_t)rounds, UNROLL_MAX_INSNS, in->ctx->arena,
@@ -437,18 +448,15 @@ iter_unroll(struct infer *in, struct ir_instance *instance, ir_ref phi)
 bool
 infer_unroll_all(struct infer *in)
 {
-    bool any = false;
-    while (in->unrolls.len) {
-        /* The first of each instance: its copies ask for the others again. */
-        struct infer_item first = in->unrolls.data[0];
-        struct ir_instance *instance = in->typed->instances.data[first.instance];
-        uint32_t n = 0;
-        for (uint32_t i = 0; i < in->unrolls.len; i++)
-            if (in->unrolls.data[i].instance != first.instance)
-                in->unrolls.data[n++] = in->unrolls.data[i];
-        in->unrolls.len = n;
-        if (instance->cells[first.ref].type == IR_T_CONFLICT)
-            any |= iter_unroll(in, instance, first.ref);
+    uint32_t n = in->unrolls.len, any = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct infer_item item = in->unrolls.data[i];
+        bool done = false; /* copies of an instance that begins anew ask for its other loops again */
+        for (uint32_t k = 0; k < any && !done; k++)
+            done = in->unrolls.data[k].instance == item.instance;
+        if (!done && iter_unroll(in, in->typed->instances.data[item.instance], item.ref))
+            in->unrolls.data[any++] = item;
     }
-    return any;
+    in->unrolls.len = 0;
+    return any > 0;
 }

@@ -130,22 +130,48 @@ arg_check_ordinal(const struct pm_taking *taking, uint32_t index, int ordinal)
     return arg_check_device(taking, index, where);
 }
 
-/* Launches come in bursts: the last few are kept for the next one. */
+/* Launches come in bursts: the last few are kept for the next one, as pm_foreign_init leaves
+ * them. */
 static struct pm_foreign *
 arg_take_foreign(struct pm_state *state)
 {
-    return state->n_spare_foreign ? state->spare_foreign[--state->n_spare_foreign]
-                                  : sp_alloc(sizeof(struct pm_foreign));
+    if (state->n_spare_foreign)
+        return state->spare_foreign[--state->n_spare_foreign];
+    struct pm_foreign *foreign = sp_alloc(sizeof *foreign);
+    pm_foreign_init(foreign);
+    return foreign;
 }
 
 static void
 arg_give_foreign(struct pm_state *state, struct pm_foreign *foreign)
 {
-    pm_foreign_release(foreign);
+    if (!foreign->is_plain) {
+        pm_foreign_release(foreign);
+        pm_foreign_init(foreign);
+    }
+    foreign->is_plain = foreign->has_stream = false;
     if (state->n_spare_foreign < PM_N_SPARE_FOREIGN)
         state->spare_foreign[state->n_spare_foreign++] = foreign;
     else
         free(foreign);
+}
+
+/* Tensors without gaps in the memory of the launch's GPU, of a type that was met before: what
+ * nearly all are. The caller of the kernel keeps them. false: they are to be looked at closely. */
+static bool
+arg_get_plain(struct pm_taking *taking, PyObject *value, struct pm_arg *arg)
+{
+    const struct rt_info *info = rt_device_info(taking->dev);
+    if (info->kind != RT_CUDA)
+        return false;
+    struct pm_foreign *foreign = arg_take_foreign(taking->state);
+    if (!pm_exchange_take_plain(taking->state, value, info->ordinal, &taking->current, foreign)) {
+        arg_give_foreign(taking->state, foreign);
+        return false;
+    }
+    arg->foreign = foreign;
+    arg_set_view(arg, &foreign->view);
+    return true;
 }
 
 static int
@@ -341,6 +367,8 @@ pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_
         arg_set_scalar(arg, IR_T_BOOL, value == Py_True);
         return true;
     }
+    if (arg_get_plain(taking, value, arg))
+        return true;
     taking->is_here = false; /* code of others runs */
     int found = arg_is_tensor(taking->state, Py_TYPE(value))
                     ? arg_get_foreign(taking, index, value, arg)

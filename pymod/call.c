@@ -367,7 +367,6 @@ pm_call_entry(struct call *call)
 static bool
 call_run(struct call *call, PyObject *const *values)
 {
-    struct pm_state *state = call->taking.state;
     if (!pm_call_take(call, values))
         return false;
     if (call->python)
@@ -376,12 +375,7 @@ call_run(struct call *call, PyObject *const *values)
     struct pm_entry *entry = pm_call_entry(call);
     if (!entry)
         return false;
-    if (!call->foreign)
-        return pm_call_start(call, entry);
-    pm_quiet_begin(state);
-    bool ok = pm_call_start_foreign(call, entry);
-    pm_quiet_end(state);
-    return ok;
+    return call->foreign ? pm_call_start_foreign(call, entry) : pm_call_start(call, entry);
 }
 
 void

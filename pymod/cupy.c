@@ -40,20 +40,62 @@ cupy_find_stream(struct pm_cupy *cupy)
     return cupy->current_stream != NULL;
 }
 
+static const char *const cupy_names[] = {"data",    "ptr",   "device_id", "shape",
+                                         "strides", "dtype", "str",       "_c_contiguous"};
+enum {
+    CUPY_DATA,
+    CUPY_PTR,
+    CUPY_DEVICE,
+    CUPY_SHAPE,
+    CUPY_STRIDES,
+    CUPY_DTYPE,
+    CUPY_STR,
+    CUPY_CONTIGUOUS,
+    CUPY_N_NAMES
+};
+_Static_assert(CUPY_N_NAMES == PM_N_CUPY_ATTRIBUTES, "a getter for each name");
+
 static bool
 cupy_find_names(struct pm_cupy *cupy)
 {
-    struct {
-        PyObject **at;
-        const char *text;
-    } names[] = {{&cupy->s_data, "data"},        {&cupy->s_ptr, "ptr"},
-                 {&cupy->s_device, "device_id"}, {&cupy->s_shape, "shape"},
-                 {&cupy->s_strides, "strides"},  {&cupy->s_dtype, "dtype"},
-                 {&cupy->s_str, "str"},          {&cupy->s_contiguous, "_c_contiguous"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!*names[i].at && !(*names[i].at = PyUnicode_InternFromString(names[i].text)))
+    for (size_t i = 0; i < CUPY_N_NAMES; i++) {
+        PyObject **name = &cupy->attributes[i].name;
+        if (!*name && !(*name = PyUnicode_InternFromString(cupy_names[i])))
             return false;
+    }
     return true;
+}
+
+/* Remembers how the type gives the attribute, if by a data descriptor. */
+static void
+cupy_learn(struct pm_getter *getter, PyTypeObject *type)
+{
+    PyObject *descriptor = PyObject_GetAttr((PyObject *)type, getter->name);
+    PyErr_Clear();
+    PyTypeObject *its = descriptor ? Py_TYPE(descriptor) : NULL;
+    void *get = its ? PyType_GetSlot(its, Py_tp_descr_get) : NULL;
+    Py_CLEAR(getter->type);
+    Py_CLEAR(getter->descriptor);
+    if (!get || !PyType_GetSlot(its, Py_tp_descr_set)) {
+        Py_XDECREF(descriptor);
+        return;
+    }
+    memcpy(&getter->get, &get, sizeof get);
+    getter->descriptor = descriptor;
+    getter->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+}
+
+/* A new reference, or NULL with an exception. */
+static PyObject *
+cupy_get(struct pm_cupy *cupy, int which, PyObject *object)
+{
+    struct pm_getter *getter = &cupy->attributes[which];
+    PyTypeObject *type = Py_TYPE(object);
+    if (__builtin_expect(getter->type != type, 0)) {
+        cupy_learn(getter, type);
+        return PyObject_GetAttr(object, getter->name);
+    }
+    return getter->get(getter->descriptor, object, (PyObject *)type);
 }
 
 bool
@@ -76,7 +118,7 @@ cupy_dtype(struct pm_cupy *cupy, PyObject *dtype)
     for (uint32_t i = 0; i < PM_N_CUPY_DTYPES; i++)
         if (cupy->dtypes[i].dtype == dtype)
             return cupy->dtypes[i].scalar;
-    PyObject *text = PyObject_GetAttr(dtype, cupy->s_str);
+    PyObject *text = cupy_get(cupy, CUPY_STR, dtype);
     Py_ssize_t len;
     const char *typestr = text ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
     ir_type scalar = typestr ? ir_scalar_by_typestr(typestr) : IR_T_NONE;
@@ -93,18 +135,18 @@ cupy_dtype(struct pm_cupy *cupy, PyObject *dtype)
 
 /* A number that an attribute has; -1 with an exception if it has none. */
 static long long
-cupy_number(PyObject *object, PyObject *name)
+cupy_number(struct pm_cupy *cupy, int which, PyObject *object)
 {
-    PyObject *number = PyObject_GetAttr(object, name);
+    PyObject *number = cupy_get(cupy, which, object);
     long long value = number ? PyLong_AsLongLong(number) : -1;
     Py_XDECREF(number);
     return value;
 }
 
 static bool
-cupy_numbers(PyObject *object, PyObject *name, int64_t *out, uint8_t *n_out)
+cupy_numbers(struct pm_cupy *cupy, int which, PyObject *object, int64_t *out, uint8_t *n_out)
 {
-    PyObject *tuple = PyObject_GetAttr(object, name);
+    PyObject *tuple = cupy_get(cupy, which, object);
     bool ok = tuple && pm_foreign_read_numbers(tuple, out, n_out);
     Py_XDECREF(tuple);
     return ok;
@@ -114,18 +156,19 @@ static bool
 cupy_read(struct pm_cupy *cupy, PyObject *object, struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
-    PyObject *data = PyObject_GetAttr(object, cupy->s_data);
+    PyObject *data = cupy_get(cupy, CUPY_DATA, object);
     if (!data)
         return false;
-    view->data = (uint64_t)cupy_number(data, cupy->s_ptr);
-    foreign->ordinal = (int)cupy_number(data, cupy->s_device);
+    view->data = (uint64_t)cupy_number(cupy, CUPY_PTR, data);
+    foreign->ordinal = (int)cupy_number(cupy, CUPY_DEVICE, data);
     Py_DECREF(data);
-    PyObject *dtype = PyObject_GetAttr(object, cupy->s_dtype);
+    PyObject *dtype = cupy_get(cupy, CUPY_DTYPE, object);
     view->dtype = dtype ? (uint16_t)cupy_dtype(cupy, dtype) : IR_T_NONE;
     Py_XDECREF(dtype);
-    if (view->dtype == IR_T_NONE || !cupy_numbers(object, cupy->s_shape, view->shape, &view->rank))
+    if (view->dtype == IR_T_NONE ||
+        !cupy_numbers(cupy, CUPY_SHAPE, object, view->shape, &view->rank))
         return false;
-    PyObject *contiguous = PyObject_GetAttr(object, cupy->s_contiguous);
+    PyObject *contiguous = cupy_get(cupy, CUPY_CONTIGUOUS, object);
     bool plain = contiguous && PyObject_IsTrue(contiguous) == 1;
     Py_XDECREF(contiguous);
     if (!contiguous)
@@ -133,7 +176,7 @@ cupy_read(struct pm_cupy *cupy, PyObject *object, struct pm_foreign *foreign)
     if (plain)
         return pm_view_contiguous(view, false);
     uint8_t n;
-    return cupy_numbers(object, cupy->s_strides, view->strides, &n) && n == view->rank;
+    return cupy_numbers(cupy, CUPY_STRIDES, object, view->strides, &n) && n == view->rank;
 }
 
 /* Not as expected: the caller goes on with the protocols, but for a signal. */
@@ -169,14 +212,11 @@ pm_foreign_cupy(struct pm_state *state, PyObject *object, const char *what,
 void
 pm_cupy_clear(struct pm_cupy *cupy)
 {
-    Py_CLEAR(cupy->s_data);
-    Py_CLEAR(cupy->s_ptr);
-    Py_CLEAR(cupy->s_device);
-    Py_CLEAR(cupy->s_shape);
-    Py_CLEAR(cupy->s_strides);
-    Py_CLEAR(cupy->s_dtype);
-    Py_CLEAR(cupy->s_str);
-    Py_CLEAR(cupy->s_contiguous);
+    for (uint32_t i = 0; i < PM_N_CUPY_ATTRIBUTES; i++) {
+        Py_CLEAR(cupy->attributes[i].name);
+        Py_CLEAR(cupy->attributes[i].descriptor);
+        Py_CLEAR(cupy->attributes[i].type);
+    }
     for (uint32_t i = 0; i < PM_N_CUPY_DTYPES; i++)
         Py_CLEAR(cupy->dtypes[i].dtype);
 }

@@ -27,14 +27,6 @@ pm_dlpack_init(struct pm_state *state)
     }
 }
 
-static ir_type
-dlpack_dtype(const struct pm_state *state, const struct pm_dl_tensor *tensor)
-{
-    bool known = tensor->code < PM_N_DL_CODES && tensor->bits <= 64 && tensor->bits % 8 == 0 &&
-                 tensor->lanes == 1;
-    return known ? state->dl_types[tensor->code][tensor->bits / 8u] : IR_T_NONE;
-}
-
 static int
 dlpack_device(struct pm_state *state, PyObject *object)
 {
@@ -117,7 +109,7 @@ pm_foreign_read_dlpack(struct pm_state *state, PyObject *object, const struct pm
 {
     struct pm_view *view = &foreign->view;
     char message[300];
-    view->dtype = (uint16_t)dlpack_dtype(state, tensor);
+    view->dtype = (uint16_t)pm_dlpack_dtype(state, tensor);
     if (view->dtype == IR_T_NONE) {
         PyOS_snprintf(message, sizeof message, "%d bits of DLPack's code %d", (int)tensor->bits,
                       (int)tensor->code);

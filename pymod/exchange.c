@@ -129,7 +129,7 @@ exchange_check_sign(struct pm_state *state, const struct pm_exchange *known, PyO
     return -1;
 }
 
-static bool
+static inline bool
 exchange_current(const struct exchange_api *api, const struct pm_dl_tensor *tensor,
                  struct pm_current *current)
 {
@@ -172,6 +172,54 @@ pm_foreign_exchange(struct pm_state *state, PyObject *object, const char *what,
     if (pm_foreign_read_dlpack(state, object, &tensor, what, foreign) != 1)
         return -1;
     return exchange_check_sign(state, &known, object, what, &foreign->view);
+}
+
+/* The view of a tensor without gaps that has elements; false: it is something else. */
+static bool
+exchange_read_plain(const struct pm_state *state, const struct pm_dl_tensor *tensor,
+                    struct pm_view *view)
+{
+    uint64_t data = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
+    int64_t size_B = tensor->bits / 8, n = 1;
+    view->dtype = (uint16_t)pm_dlpack_dtype(state, tensor);
+    if (view->dtype == IR_T_NONE || tensor->n_dims < 0 || tensor->n_dims > IR_MAX_RANK ||
+        !tensor->strides || !data || (data & (uint64_t)(size_B - 1)))
+        return false;
+    for (int i = tensor->n_dims - 1; i >= 0; i--) {
+        int64_t extent = tensor->shape[i];
+        if (extent < 1 || (extent > 1 && tensor->strides[i] != n))
+            return false;
+        view->shape[i] = extent;
+        view->strides[i] = n * size_B;
+        if (__builtin_mul_overflow(n, extent, &n) || n > INT64_MAX / 32)
+            return false;
+    }
+    view->data = data;
+    view->rank = (uint8_t)tensor->n_dims;
+    view->layout = IR_LAYOUT_C;
+    view->size = n;
+    return true;
+}
+
+bool
+pm_exchange_take_plain(struct pm_state *state, PyObject *object, int ordinal,
+                       struct pm_current *current, struct pm_foreign *foreign)
+{
+    const struct pm_exchange *known = exchange_find(state, Py_TYPE(object));
+    struct pm_dl_tensor tensor = {0};
+    if (!known || !known->api)
+        return false;
+    if (known->api->tensor_from_object(object, &tensor) != 0 || tensor.device_id != ordinal ||
+        tensor.device_type != PM_DL_CUDA || !exchange_read_plain(state, &tensor, &foreign->view) ||
+        !exchange_current(known->api, &tensor, current)) {
+        PyErr_Clear();
+        return false;
+    }
+    foreign->ordinal = ordinal;
+    foreign->has_stream = true;
+    foreign->stream = current->stream;
+    foreign->is_plain = true;
+    return true;
 }
 
 void

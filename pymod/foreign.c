@@ -247,6 +247,7 @@ pm_foreign_init(struct pm_foreign *foreign)
     foreign->staged.data = 0;
     foreign->lent = NULL;
     foreign->on_host = foreign->has_stream = foreign->has_buffer = foreign->shares_staged = false;
+    foreign->is_plain = false;
     foreign->transfer = PM_TRANSFER_PLAIN;
     foreign->ordinal = 0;
     foreign->stream = 0;

@@ -39,6 +39,7 @@ struct pm_memory;
 struct pm_foreign;
 #define PM_N_EXCHANGE 8
 #define PM_N_SPARE_FOREIGN 16
+#define PM_N_CUPY_ATTRIBUTES 8
 #define PM_N_CUPY_DTYPES 8
 #define PM_N_DL_CODES 8
 enum pm_transfer {
@@ -58,6 +59,14 @@ struct pm_place {
 struct pm_retired {
     struct rt_event *event;
     PyObject *owner;
+};
+
+/* An attribute by name. Of the type that had it last the data descriptor, which no instance can
+ * hide, and its getter: calling that is what looking the attribute up comes to. */
+struct pm_getter {
+    PyObject *name, *descriptor;
+    PyTypeObject *type;
+    PyObject *(*get)(PyObject *descriptor, PyObject *object, PyObject *type);
 };
 
 struct pm_state {
@@ -122,7 +131,7 @@ struct pm_state {
     uint8_t dl_types[PM_N_DL_CODES][9]; /* by DLPack's code and bytes */
     struct pm_cupy {
         intptr_t (*current_stream)(void);
-        PyObject *s_data, *s_ptr, *s_device, *s_shape, *s_strides, *s_dtype, *s_str, *s_contiguous;
+        struct pm_getter attributes[PM_N_CUPY_ATTRIBUTES]; /* cupy.c */
         uint32_t n_dtypes;
         struct {
             PyObject *dtype;
@@ -329,6 +338,7 @@ struct pm_foreign {
     uint8_t transfer;       /* enum pm_transfer */
     struct pm_view staged;  /* the copy in GPU memory for a launch; `data` 0: none */
     bool shares_staged;     /* the copy is that of an earlier argument with the same elements */
+    bool is_plain;          /* from pm_exchange_take_plain: nothing of it is to be given back */
 };
 
 /* For whom arrays are taken: the stream that will use them, and what the last library that was asked
@@ -372,6 +382,11 @@ bool pm_cupy_is(struct pm_state *state, PyTypeObject *type);
 int pm_foreign_cupy(struct pm_state *state, PyObject *object, const char *what,
                     struct pm_current *current, struct pm_foreign *foreign);
 void pm_cupy_clear(struct pm_cupy *cupy);
+/* A tensor without gaps, with elements, in the memory of that GPU, of a type that is remembered:
+ * without an owner, the caller keeps it. `foreign` was initialised. false, without an exception:
+ * pm_foreign_get_for takes it or says what is wrong. */
+bool pm_exchange_take_plain(struct pm_state *state, PyObject *object, int ordinal,
+                            struct pm_current *current, struct pm_foreign *foreign);
 /* Whether an object of the type was taken as an array of a device before. */
 bool pm_exchange_knows(const struct pm_state *state, const PyTypeObject *type);
 /* Remembers that an object of the type had `__cuda_array_interface__`. */
@@ -393,6 +408,14 @@ struct pm_dl_tensor {
 int pm_foreign_read_dlpack(struct pm_state *state, PyObject *object,
                            const struct pm_dl_tensor *tensor, const char *what,
                            struct pm_foreign *foreign);
+/* Our type of its elements, or IR_T_NONE. */
+static inline ir_type
+pm_dlpack_dtype(const struct pm_state *state, const struct pm_dl_tensor *tensor)
+{
+    bool known = tensor->code < PM_N_DL_CODES && tensor->bits <= 64 && tensor->bits % 8 == 0 &&
+                 tensor->lanes == 1;
+    return known ? (ir_type)state->dl_types[tensor->code][tensor->bits / 8u] : IR_T_NONE;
+}
 /* Says where memory of this DLDeviceType is; 1, or -1 with an exception for one that is not
  * ours. */
 int pm_foreign_set_kind(struct pm_state *state, const char *what, int kind,

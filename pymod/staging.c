@@ -227,10 +227,28 @@ staging_wait_abroad(struct call *call)
         if (!call->args[i].view || call->args[i].foreign)
             continue;
         const struct pm_array *array = (const struct pm_array *)call->args[i].object;
-        if (array->dev != call->taking.dev && !pm_wait(call->taking.state, array->dev, NULL))
+        pm_quiet_begin(call->taking.state);
+        bool ok = array->dev == call->taking.dev || pm_wait(call->taking.state, array->dev, NULL);
+        pm_quiet_end(call->taking.state);
+        if (!ok)
             return false;
     }
     return true;
+}
+
+/* With copies of the host's arrays. */
+static bool
+staging_run(struct call *call, struct pm_entry *entry)
+{
+    if (!staging_warn(call, entry))
+        return false;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < call->n_args; i++)
+        if (call->args[i].foreign && call->args[i].foreign->on_host)
+            ok = staging_prepare(call, entry->artifact, i);
+    ok = ok && staging_order(call, true) && pm_call_start(call, entry) &&
+         staging_order(call, false) && staging_finish(call, entry->artifact);
+    return staging_free(call) && ok;
 }
 
 bool
@@ -258,13 +276,8 @@ pm_call_start_foreign(struct call *call, struct pm_entry *entry)
     if (!on_host)
         return (!apart || staging_order(call, true)) && pm_call_start(call, entry) &&
                (!apart || staging_order(call, false));
-    if (!staging_warn(call, entry))
-        return false;
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < call->n_args; i++)
-        if (call->args[i].foreign && call->args[i].foreign->on_host)
-            ok = staging_prepare(call, entry->artifact, i);
-    ok = ok && staging_order(call, true) && pm_call_start(call, entry) &&
-         staging_order(call, false) && staging_finish(call, entry->artifact);
-    return staging_free(call) && ok;
+    pm_quiet_begin(call->taking.state); /* its waits raise what this thread has launched */
+    bool ok = staging_run(call, entry);
+    pm_quiet_end(call->taking.state);
+    return ok;
 }

@@ -34,6 +34,7 @@ LIMITS = {
     "test_const.test_too_large": COMPILES,
     "test_iteration.test_elements_that_are_of_one_type_in_the_end": JOIN,
     "test_iteration.test_what_is_uniform_in_the_end_is_a_loop": JOIN,
+    "test_iteration.test_rounds_are_written_out_from_the_outside": JOIN,
     "test_local.test_a_recursive_function_cannot_hand_its_array_on": COMPILES,
     "test_local.test_more_than_a_thread_has": SIZE,
     "test_shared.test_more_than_a_block_can_have": SIZE,

@@ -498,3 +498,22 @@ def test_what_is_uniform_in_the_end_is_a_loop(each):
     kit.kernel(source, "main")[1, 1](np.ones(2, np.float16), out)
     gpu.synchronize()
     assert out[0] == np.inf
+
+
+@pytest.mark.parametrize("outer", ["(x, 1)", "gpu.unroll(range(2))"])
+def test_rounds_are_written_out_from_the_outside(outer):
+    """In the second round the inner loop is over two ints, so that v, which was a float16 before,
+    stays one."""
+    source = (
+        "def main(x, out):\n"
+        "    a = x[0]\n"
+        f"    for w in {outer}:\n"
+        "        for v in (1, a):\n"
+        "            pass\n"
+        "        a = 1\n"
+        "    out[0] = v / 3\n"
+    )
+    out = np.zeros(1)
+    kit.kernel(source, "main")[1, 1](np.ones(2, np.float16), out)
+    gpu.synchronize()
+    assert out[0] == np.float16(1) / np.float16(3)
