@@ -227,6 +227,10 @@ const struct ir_oracle *fe_oracle_ops(const struct fe_oracle *oracle);
 void fe_oracle_forget(struct fe_oracle *oracle);
 void fe_oracle_destroy(struct fe_oracle *oracle);
 
+/* Appends the text of a numpy.dtype that kernels have (ir/storable_text.c); false and no exception for
+ * others. */
+SP_MUST_CHECK bool fe_py_dtype_text(void *dtype, struct sp_str *out);
+
 /* Appends the decoded operations of a Python function as text (kernel.bytecode). */
 SP_MUST_CHECK bool fe_py_print_code(struct fe_py *py, void *function, struct sp_arena *arena,
                                     struct sp_str *out, struct sp_diag *diag);

@@ -81,6 +81,10 @@ ir_const py_const_host(struct fe_reader *reader, PyObject *object);
 ir_const py_const_host_class(struct fe_reader *reader, PyObject *class);
 const char *py_type_name(struct sp_arena *arena, PyObject *object);
 
+/* resolve_py_dtype.c */
+/* A numpy.dtype as a type of the module; IR_T_NONE for others. */
+ir_type py_dtype(struct fe_reader *reader, PyObject *dtype);
+
 /* resolve_py_array.c */
 /* The elements of a numpy.ndarray of this type; false and untouched if it cannot be a constant. */
 bool py_array(struct fe_reader *reader, PyObject *object, ir_type dtype, ir_const *out);

@@ -55,7 +55,7 @@ array_dense(const struct array *a, bool fortran, int64_t *strides_out)
 
 /* Shape, strides and address; false: this is no array that a kernel can have. */
 static bool
-array_read(PyObject *interface, ir_type dtype, struct array *out)
+array_read(PyObject *interface, int64_t itemsize, struct array *out)
 {
     PyObject *shape = array_key(interface, "shape"), *data = array_key(interface, "data");
     PyObject *strides = array_key(interface, "strides");
@@ -65,7 +65,7 @@ array_read(PyObject *interface, ir_type dtype, struct array *out)
     out->rank = (uint32_t)PyTuple_Size(shape);
     out->data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
     out->writeable = PyObject_IsTrue(PyTuple_GetItem(data, 1)) == 0;
-    out->itemsize = out->size_B = ir_scalar_row(dtype)->bits / 8;
+    out->itemsize = out->size_B = itemsize;
     if (!array_ints(shape, out->rank, out->extents))
         return false;
     for (uint32_t k = 0; k < out->rank; k++)
@@ -116,7 +116,7 @@ array_const(struct fe_reader *reader, const struct array *a, ir_type dtype)
         array_gather(a, bytes);
     for (uint32_t k = 0; k < a->rank; k++)
         extents[k] = ir_const_int(reader->module, a->extents[k]);
-    struct ir_const_info info = {.kind = IR_C_ARRAY, .scalar = (uint8_t)dtype};
+    struct ir_const_info info = {.kind = IR_C_ARRAY, .scalar = dtype};
     info.len = (fortran ? IR_ARRAY_F : 0) | (a->writeable ? IR_ARRAY_WRITEABLE : 0);
     info.named = ir_const_tuple(reader->module, a->rank, extents);
     info.bytes = (const uint8_t *)bytes;
@@ -131,7 +131,8 @@ py_array(struct fe_reader *reader, PyObject *object, ir_type dtype, ir_const *ou
 {
     struct array array;
     PyObject *interface = PyObject_GetAttrString(object, "__array_interface__");
-    bool ok = interface && PyDict_Check(interface) && array_read(interface, dtype, &array) &&
+    bool ok = interface && PyDict_Check(interface) &&
+              array_read(interface, ir_storable_size_B(reader->module, dtype), &array) &&
               array.size_B <= PY_CONST_MAX_ARRAY_B;
     if (ok)
         *out = array_const(reader, &array, dtype);

@@ -147,10 +147,12 @@ static bool
 const_numpy_array(struct fe_reader *reader, PyObject *numpy, PyObject *object, ir_const *out)
 {
     PyObject *dtype = PyObject_GetAttrString(object, "dtype");
-    ir_type scalar = dtype ? const_numpy_scalar(numpy, dtype) : (ir_type)IR_T_NONE;
+    ir_type type = dtype ? const_numpy_scalar(numpy, dtype) : (ir_type)IR_T_NONE;
+    if (dtype && type == IR_T_NONE)
+        type = py_dtype(reader, dtype);
     PyErr_Clear();
     Py_XDECREF(dtype);
-    return scalar != IR_T_NONE && py_array(reader, object, scalar, out);
+    return type != IR_T_NONE && py_array(reader, object, type, out);
 }
 
 static bool
@@ -172,6 +174,8 @@ const_numpy(struct fe_reader *reader, PyObject *object, ir_const *out)
     if (is_class && const_numpy_family(reader, numpy, object, out))
         return true;
     ir_type scalar = const_numpy_scalar(numpy, object);
+    if (scalar == IR_T_NONE && !is_class)
+        scalar = py_dtype(reader, object);
     if (scalar == IR_T_NONE)
         return false;
     *out = ir_const_dtype(reader->module, scalar);

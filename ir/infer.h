@@ -235,6 +235,12 @@ ir_type ir_type_join(struct ir_module *module, ir_type a, ir_type b);
 ir_type ir_type_drop_extents(struct ir_module *module, ir_type type);
 /* The place of a field in a NamedTuple; -1: the type is none or has no such field. */
 int ir_type_field(const struct ir_module *module, ir_type type, const char *name);
+/* The view of field k of an array of records; IR_T_NONE: it has too many axes. record.c */
+ir_type ir_record_view(struct ir_module *module, ir_type array, uint32_t k);
+/* What a view is where it is read: of rank 0 its element. */
+ir_type ir_view_value(struct ir_module *module, ir_type view);
+/* Whether every array has the attribute. */
+bool infer_is_array_attr(const char *name);
 /* What reading an element of an array of this dtype gives. */
 ir_type ir_element_type(ir_type dtype);
 /* What a scalar argument laid out like this computes as: int32 -> int, float32 -> float32. */

@@ -86,6 +86,8 @@ compare_cells(struct infer *in, enum ir_cmpop op, struct ir_cell a, struct ir_ce
         return compare_tuples(in, op, a, b);
     if (op != IR_CMP_EQ && op != IR_CMP_NE)
         return NO_RESULT;
+    if (infer_is_record(in, a.type) && infer_is_record(in, b.type))
+        return infer_same_record(in, a.type, b.type) ? AT_RUN_TIME : NO_RESULT;
     bool objects = kind_a == IR_KIND_OBJECT || kind_b == IR_KIND_OBJECT;
     bool kinds_differ =
         kind_a != kind_b && compare_is_sequence(kind_a) && compare_is_sequence(kind_b);

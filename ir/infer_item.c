@@ -84,6 +84,15 @@ item_size(struct infer *in, const struct ir_type_info *info, bool bytes)
     return ir_const_int(in->module, (int64_t)size);
 }
 
+bool
+infer_is_array_attr(const char *name)
+{
+    for (uint32_t i = 0; i < sizeof array_attrs / sizeof *array_attrs; i++)
+        if (strcmp(array_attrs[i], name) == 0)
+            return true;
+    return false;
+}
+
 static bool
 item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                 const char *name, struct ir_cell *out)
@@ -116,6 +125,8 @@ item_array_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
         return true;
     default: INFER_FAIL(in, instance, ref, NO_ATTRIBUTE, infer_text(in, array), name);
     }
+    if (infer_has_fields(in, array))
+        return infer_hint_fields(in, array);
     for (uint32_t i = 0; i < sizeof array_methods / sizeof *array_methods; i++)
         if (strcmp(array_methods[i].name, name) == 0)
             return INFER_HINT(in, "%s", array_methods[i].instead);
@@ -246,6 +257,8 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     struct ir_cell a = infer_operand(instance, ref, 0);
     if (!infer_known(a.type))
         return true;
+    if (infer_has_field_attr(in, a.type, name))
+        return infer_rule_field(in, instance, ref, a.type, ir_insn(instance->func, ref)->imm, out);
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)
         return item_array_attr(in, instance, ref, a.type, name, out);
     const struct ir_const_info *object = infer_object(in, a.type);
@@ -364,6 +377,8 @@ infer_rule_item(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
         return true;
     switch ((enum ir_kind)ir_type_info(in->module, a.type)->kind) {
     case IR_KIND_ARRAY:
+        if (infer_is_field_index(in, a.type, index))
+            return infer_rule_field(in, instance, ref, a.type, index.constant, out);
         if (!infer_index_plan(in, instance, ref, a.type, index.type, &plan))
             return false;
         *out = infer_typed(plan.result);
@@ -392,5 +407,7 @@ infer_rule_setitem(struct infer *in, struct ir_instance *instance, ir_ref ref)
     }
     if (info.kind != IR_KIND_ARRAY)
         return item_fail(in, instance, ref, a.type);
+    if (infer_is_field_index(in, a.type, index))
+        return infer_store_field(in, instance, ref, a.type, index.constant, value.type);
     return infer_store_item(in, instance, ref, a.type, index.type, value.type);
 }

@@ -147,7 +147,7 @@ infer_rule_method(struct intrin_call *call, struct ir_cell *out)
         ir_type to = infer_object(call->in, call->args[1].type)
                          ? ir_dtype_of(call->in->module, call->args[1].constant)
                          : (ir_type)IR_T_NONE;
-        if (to == IR_T_NONE)
+        if (!ir_type_is_scalar(to))
             return infer_bad_argument(call, 1, "give a number type, such as np.float32");
         if (call->id == IR_INTRIN_NUMBER_VIEW)
             return numpy_view(call, to, out);
@@ -202,9 +202,11 @@ infer_rule_dtype_attr(struct infer *in, struct ir_instance *instance, ir_ref ref
 {
     static const char kinds[] = {
         [IR_CLASS_BOOL] = 'b', [IR_CLASS_INT] = 'i', [IR_CLASS_UINT] = 'u', [IR_CLASS_FLOAT] = 'f'};
-    const struct ir_scalar_row *row = ir_scalar_row(scalar);
     struct ir_module *module = in->module;
     ir_const found = 0;
+    if (!ir_type_is_scalar(scalar))
+        return infer_record_dtype_attr(in, instance, ref, scalar, name, out);
+    const struct ir_scalar_row *row = ir_scalar_row(scalar);
     if (strcmp(name, "type") == 0)
         found = ir_const_dtype(module, scalar);
     else if (strcmp(name, "itemsize") == 0 || strcmp(name, "alignment") == 0)

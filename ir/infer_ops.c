@@ -280,8 +280,14 @@ rule_truth(struct infer *in, struct ir_instance *instance, ir_ref ref, struct ir
 static bool
 rule_setattr(struct infer *in, struct ir_instance *instance, ir_ref ref)
 {
+    struct ir_cell a = infer_operand(instance, ref, 0), value = infer_operand(instance, ref, 1);
+    if (!infer_known(a.type) || !infer_known(value.type))
+        return true;
+    ir_const name = ir_insn(instance->func, ref)->imm;
+    if (infer_has_fields(in, a.type))
+        return infer_store_field(in, instance, ref, a.type, name, value.type);
     INFER_FAIL(in, instance, ref, NYI_CONSTRUCT, "assignment to an attribute");
-    return INFER_HINT(in, "assign to elements: x[i] = ...");
+    return INFER_HINT(in, "assign to elements: x[i] = ..., or to fields of records: r.x = ...");
 }
 
 /* Whether the call is one of a builtin that looks at its arguments' elements. */

@@ -173,6 +173,26 @@ bool infer_index_plan(struct infer *in, struct ir_instance *instance, ir_ref ref
 /* Checks array[index] = value. */
 bool infer_store_item(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
                       ir_type index, ir_type value);
+/* Checks that the value may be stored in elements of this dtype, of an array of this rank. */
+bool infer_check_stored(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type value,
+                        ir_type dtype, uint32_t rank);
+
+/* infer_record.c. Arrays of records, of any rank; one record. */
+bool infer_has_fields(struct infer *in, ir_type type);
+bool infer_is_record(struct infer *in, ir_type type);
+/* Whether x.name, x[index] is a field. */
+bool infer_has_field_attr(struct infer *in, ir_type type, const char *name);
+bool infer_is_field_index(struct infer *in, ir_type type, struct ir_cell index);
+bool infer_hint_fields(struct infer *in, ir_type array);
+bool infer_rule_field(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                      ir_const name, struct ir_cell *out);
+bool infer_store_field(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type array,
+                       ir_const name, ir_type value);
+bool infer_same_record(struct infer *in, ir_type a, ir_type b);
+bool infer_check_stored_record(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                               ir_type value, ir_type dtype, uint32_t rank);
+bool infer_record_dtype_attr(struct infer *in, struct ir_instance *instance, ir_ref ref,
+                             ir_type type, const char *name, struct ir_cell *out);
 /* A store to an array that is read-only. */
 bool infer_fail_read_only(struct infer *in, struct ir_instance *instance, ir_ref ref,
                           ir_type array);

@@ -220,14 +220,16 @@ infer_fail_read_only(struct infer *in, struct ir_instance *instance, ir_ref ref,
 }
 
 /* Whether `value` may be stored in what the index names, an array of this dtype and rank. */
-static bool
-view_check_stored(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type value,
-                  ir_type dtype, uint32_t rank)
+bool
+infer_check_stored(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_type value,
+                   ir_type dtype, uint32_t rank)
 {
     struct ir_type_info info = *ir_type_info(in->module, value);
+    if (!ir_type_is_scalar(dtype))
+        return infer_check_stored_record(in, instance, ref, value, dtype, rank);
     if (ir_type_is_scalar(value))
         return true;
-    if (info.kind == IR_KIND_ARRAY && info.rank <= rank)
+    if (info.kind == IR_KIND_ARRAY && info.rank <= rank && ir_type_is_scalar(info.dtype))
         return true;
     if (info.kind == IR_KIND_ARRAY && rank > 0) {
         INFER_FAIL(in, instance, ref, STORE_RANK, infer_text(in, value), (int)rank);
@@ -258,7 +260,7 @@ infer_store_item(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_
     if (info.read_only)
         return infer_fail_read_only(in, instance, ref, array);
     uint32_t rank = plan.is_element ? 0 : ir_type_info(in->module, plan.result)->rank;
-    return view_check_stored(in, instance, ref, value, info.dtype, rank);
+    return infer_check_stored(in, instance, ref, value, info.dtype, rank);
 }
 
 bool
@@ -269,10 +271,13 @@ infer_rule_inplace(struct infer *in, struct ir_instance *instance, ir_ref ref, i
     struct ir_type_info with = *ir_type_info(in->module, value);
     enum ir_binop op = ir_operation_imm(instance, ref) & ~IR_INPLACE;
     bool is_array = with.kind == IR_KIND_ARRAY;
-    if (!view_check_stored(in, instance, ref, value, info.dtype, info.rank))
+    if (!infer_check_stored(in, instance, ref, value, info.dtype, info.rank))
         return false;
     if (info.read_only)
         return infer_fail_read_only(in, instance, ref, array);
+    if (!ir_type_is_scalar(info.dtype))
+        return INFER_FAIL(in, instance, ref, BAD_OPERANDS, ir_binop_text(op), infer_text(in, array),
+                          infer_text(in, value));
     ir_type element = ir_element_type(info.dtype);
     ir_type other = is_array ? ir_element_type(with.dtype) : value;
     ir_type type;

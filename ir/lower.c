@@ -148,6 +148,10 @@ lower_insn(struct lower *l, ir_ref py)
         lower_setitem(l, py);
         return;
     }
+    if (insn->op == IR_SETATTR) {
+        lower_store_field(l, py, ir_arg(l->from, py, 0), insn->imm, ir_arg(l->from, py, 1));
+        return;
+    }
     if (insn->op == IR_CELLSET) {
         lower_cellset(l, py);
         return;

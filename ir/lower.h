@@ -227,7 +227,17 @@ ir_ref lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_v
 ir_ref lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index);
 /* An element of an array of this type: its leaves; what a reference stands for, as rank 0. */
 struct lower_value lower_load(struct lower *l, ir_ref address, ir_type array);
-void lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type array);
+void lower_store(struct lower *l, ir_ref py, ir_ref address, struct lower_value value,
+                 ir_type array);
+
+/* lower_record.c. The value of a field; whether x.name is one. */
+struct lower_value lower_field(struct lower *l, struct lower_value array, ir_const name);
+bool lower_is_field(const struct lower *l, ir_type array, const char *name);
+void lower_store_field(struct lower *l, ir_ref py, ir_ref array_py, ir_const name, ir_ref value_py);
+void lower_store_record(struct lower *l, ir_ref py, ir_ref address, struct lower_value value,
+                        ir_type array);
+ir_ref lower_compare_records(struct lower *l, enum ir_cmpop op, struct lower_value a,
+                             struct lower_value b);
 
 /* lower_atomic.c: calls of rule ATOMIC and CAS */
 struct lower_value lower_atomic(struct lower *l, ir_ref py, enum ir_intrin id);
@@ -267,6 +277,9 @@ lower_itemsize(const struct lower *l, const struct ir_type_info *array)
 /* ---- lower_assign.c: stores to elements and views ---- */
 
 void lower_setitem(struct lower *l, ir_ref py);
+/* Stores the value in all of a view; `py` is the place. */
+void lower_store_view(struct lower *l, ir_ref py, struct lower_value view,
+                      struct lower_value value);
 /* array <op>= value, element by element; the array. */
 struct lower_value lower_inplace(struct lower *l, ir_ref py);
 

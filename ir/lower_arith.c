@@ -366,6 +366,9 @@ lower_compare(struct lower *l, enum ir_cmpop op, struct lower_value a, struct lo
     if (lower_info(l, a.type)->kind == IR_KIND_TUPLE &&
         lower_info(l, b.type)->kind == IR_KIND_TUPLE)
         return arith_compare_tuples(l, op, a, b);
+    if (lower_info(l, a.type)->kind == IR_KIND_ARRAY &&
+        lower_info(l, b.type)->kind == IR_KIND_ARRAY)
+        return lower_compare_records(l, op, a, b);
     bool equal = a.type == b.type || ir_same_dtype(l->py, a.type, b.type);
     return lower_bool(l, equal == (op == IR_CMP_EQ));
 }

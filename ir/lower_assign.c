@@ -236,7 +236,7 @@ assign_relation(struct lower *l, const struct assign *a)
     assign_reach(l, a, a->source, a->source_by, a->source_type, &source_low, &source_high);
     r.free = assign_or(l, r.free, lower_icmp(l, IR_ICMP_ULE, target_high, source_low));
     r.free = assign_or(l, r.free, lower_icmp(l, IR_ICMP_ULE, source_high, target_low));
-    if (assign_same_dtype(l, a))
+    if (assign_same_dtype(l, a) && !ir_is_reference(l->py, lower_info(l, a->type)->dtype))
         r.paired = assign_or(l, assign_is_turned(l, a), assign_is_transposed(l, a));
     return r;
 }
@@ -290,7 +290,7 @@ assign_element(struct lower *l, const struct assign *a, ir_ref target, ir_ref so
         value = lower_load(l, source, a->source_type);
     if (a->bin)
         old = lower_load(l, target, a->type);
-    lower_store(l, target, assign_result(l, a, old, value), a->type);
+    lower_store(l, a->py, target, assign_result(l, a, old, value), a->type);
 }
 
 /* Both elements of a pair when the lower one is the target, else nothing, but for one that is its
@@ -305,8 +305,8 @@ assign_pair(struct lower *l, const struct assign *a, ir_ref target, ir_ref sourc
     struct lower_value high = lower_load(l, source, a->source_type);
     struct lower_value to_low = assign_result(l, a, low, high);
     struct lower_value to_high = assign_result(l, a, high, low);
-    lower_store(l, source, to_high, a->source_type);
-    lower_store(l, target, to_low, a->type);
+    lower_store(l, a->py, source, to_high, a->source_type);
+    lower_store(l, a->py, target, to_low, a->type);
     ir_jump(l->func, l->block, done);
     l->block = done;
 }
@@ -467,6 +467,12 @@ assign_run(struct lower *l, ir_ref py, struct lower_value target, struct lower_v
         assign_loops(l, &a, assign_element);
 }
 
+void
+lower_store_view(struct lower *l, ir_ref py, struct lower_value view, struct lower_value value)
+{
+    assign_run(l, py, view, value, 0);
+}
+
 /* ---- Instructions ---- */
 
 /* Whether two indices are surely the same: one value, one constant, or slices of the same
@@ -508,6 +514,12 @@ lower_setitem(struct lower *l, ir_ref py)
 {
     const ir_ref *args = ir_operands(l->inst, py);
     ir_type array = l->inst->cells[args[0]].type;
+    struct ir_cell at = l->inst->cells[args[1]];
+    if (lower_info(l, at.type)->kind == IR_KIND_OBJECT &&
+        ir_const_info(l->py, at.constant)->kind == IR_C_STR) {
+        lower_store_field(l, py, args[0], at.constant, args[2]);
+        return;
+    }
     struct lower_value index = lower_get(l, args[1]), value = lower_get(l, args[2]);
     struct ir_index_plan plan;
     ir_index_plan(l->py, array, index.type, &plan);
@@ -519,7 +531,7 @@ lower_setitem(struct lower *l, ir_ref py)
     ir_ref address = lower_address(l, py, args[0], index);
     if (lower_info(l, value.type)->kind == IR_KIND_ARRAY)
         value = lower_load(l, value.parts[0], value.type);
-    lower_store(l, address, value, array);
+    lower_store(l, py, address, value, array);
 }
 
 struct lower_value

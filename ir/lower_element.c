@@ -76,10 +76,14 @@ lower_load(struct lower *l, ir_ref address, ir_type array)
 }
 
 void
-lower_store(struct lower *l, ir_ref address, struct lower_value value, ir_type array)
+lower_store(struct lower *l, ir_ref py, ir_ref address, struct lower_value value, ir_type array)
 {
     struct ir_type_info info = *lower_info(l, array);
     struct ir_leaf leaves[IR_MAX_ELEMENT_LEAVES];
+    if (ir_is_reference(l->py, info.dtype)) {
+        lower_store_record(l, py, address, value, array);
+        return;
+    }
     uint32_t n = ir_storable_leaves(l->py, info.dtype, leaves);
     if (ir_type_is_scalar(info.dtype))
         lower_check_store(l, value, info.dtype);

@@ -148,6 +148,9 @@ lower_item(struct lower *l, ir_ref py)
     const struct ir_type_info *info = lower_info(l, type);
     struct ir_cell index = l->inst->cells[args[1]];
     if (info->kind == IR_KIND_ARRAY) {
+        if (lower_info(l, index.type)->kind == IR_KIND_OBJECT &&
+            ir_const_info(l->py, index.constant)->kind == IR_C_STR)
+            return lower_field(l, lower_get(l, args[0]), index.constant);
         struct lower_value at = lower_get(l, args[1]);
         struct ir_index_plan plan;
         ir_index_plan(l->py, type, at.type, &plan);
@@ -197,6 +200,8 @@ lower_attr(struct lower *l, ir_ref py)
         const char *path = sp_arena_printf(l->core->arena, "%s.%s", object->str, name);
         return lower_scalar(l, type, lower_sreg(l, ir_intrin_by_path(path)));
     }
+    if (lower_is_field(l, value.type, name))
+        return lower_field(l, value, ir_insn(l->from, py)->imm);
     int field = ir_type_field(l->py, value.type, name);
     if (field >= 0)
         return lower_elem(l, value, (uint32_t)field);

@@ -382,7 +382,7 @@ parse_result(struct signature *s, bool *inside)
 static bool
 is_form(const char *word, size_t len)
 {
-    static const char *const forms[] = {"UniTuple", "Tuple", "Array", "array"};
+    static const char *const forms[] = {"UniTuple", "Tuple", "Array", "array", "record"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (strlen(forms[i]) == len && !memcmp(forms[i], word, len))
             return true;

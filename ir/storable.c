@@ -4,7 +4,7 @@
  * a load reads, each at its offset: a number is its own leaf. A record has none, because its value
  * is where it lies, an array of rank 0: fields are read when they are asked for. An array in a
  * record is a type of its own only there; its value is a view. */
-#include "ir/ir.h"
+#include "ir/infer.h"
 
 #include <assert.h>
 #include <string.h>
@@ -124,4 +124,54 @@ ir_storable_of_text(const char *text, uint32_t *size_B_out, uint32_t *align_out)
     ir_module_finish(module);
     sp_arena_finish(&arena);
     return ok;
+}
+
+/* ---- Fields of arrays of records ---- */
+
+static ir_const
+storable_extents(struct ir_module *module, const struct ir_type_info *array, ir_const inner)
+{
+    ir_const extents[2 * IR_MAX_RANK];
+    uint32_t n = 0;
+    const struct ir_const_info *shape;
+    if (array->rank && !array->object)
+        return 0;
+    shape = array->rank ? ir_const_info(module, array->object) : NULL;
+    for (uint32_t i = 0; shape && i < shape->len; i++)
+        extents[n++] = shape->elems[i];
+    shape = inner ? ir_const_info(module, inner) : NULL;
+    for (uint32_t i = 0; shape && i < shape->len; i++)
+        extents[n++] = shape->elems[i];
+    return n ? ir_const_tuple(module, n, extents) : 0;
+}
+
+ir_type
+ir_record_view(struct ir_module *module, ir_type array, uint32_t k)
+{
+    struct ir_type_info info = *ir_type_info(module, array);
+    struct ir_type_info record = *ir_type_info(module, info.dtype);
+    struct ir_type_info field = *ir_type_info(module, record.elems[k]);
+    bool inner = field.kind == IR_KIND_INNER;
+    uint32_t more = inner ? ir_const_info(module, field.object)->len : 0;
+    if (info.rank + more > IR_MAX_RANK)
+        return IR_T_NONE;
+    info.object = storable_extents(module, &info, inner ? field.object : 0);
+    info.layout = info.rank ? IR_LAYOUT_ANY : IR_LAYOUT_C;
+    info.rank = (uint8_t)(info.rank + more);
+    info.dtype = inner ? field.elems[0] : record.elems[k];
+    uint32_t align = ir_storable_align(module, info.dtype);
+    if (record.offsets[k] && align > (uint32_t)__builtin_ctz(record.offsets[k]))
+        align = (uint32_t)__builtin_ctz(record.offsets[k]);
+    if (record.size_B && align > (uint32_t)__builtin_ctz(record.size_B))
+        align = (uint32_t)__builtin_ctz(record.size_B);
+    if (info.align_log2 > align)
+        info.align_log2 = (uint8_t)align;
+    return ir_type_intern(module, &info);
+}
+
+ir_type
+ir_view_value(struct ir_module *module, ir_type view)
+{
+    const struct ir_type_info *info = ir_type_info(module, view);
+    return info->rank || ir_is_reference(module, info->dtype) ? view : ir_element_type(info->dtype);
 }

@@ -195,7 +195,7 @@ array_get_dtype(PyObject *object, void *closure)
 {
     (void)closure;
     struct pm_array *self = (struct pm_array *)object;
-    return pm_dtype_object(self->state, self->view.dtype);
+    return pm_view_dtype_object(self->state, &self->view);
 }
 
 static PyObject *
@@ -229,10 +229,14 @@ array_interface(struct pm_array *self, int version)
                             ? Py_NewRef(Py_None)
                             : array_get_strides((PyObject *)self, NULL);
     PyObject *dict = NULL;
+    char typestr[24];
+    if (self->view.elem)
+        PyOS_snprintf(typestr, sizeof typestr, "|V%u", (unsigned)self->view.elem->size_B);
+    else
+        PyOS_snprintf(typestr, sizeof typestr, "%s", ir_scalar_row(self->view.dtype)->typestr);
     if (shape && strides)
         dict = Py_BuildValue("{s:O,s:O,s:s,s:(KO),s:i}", "shape", shape, "strides", strides,
-                             "typestr", ir_scalar_row(self->view.dtype)->typestr, "data",
-                             (unsigned long long)self->view.data,
+                             "typestr", typestr, "data", (unsigned long long)self->view.data,
                              self->view.read_only ? Py_True : Py_False, "version", version);
     Py_XDECREF(shape);
     Py_XDECREF(strides);
@@ -273,8 +277,9 @@ array_get_host_interface(PyObject *object, void *closure)
                         "this gpu array is in GPU memory; use copy_to_host()");
         return NULL;
     }
-    if (self->view.dtype == IR_T_BFLOAT16) { /* so that NumPy asks __array__ */
-        PyErr_SetString(PyExc_AttributeError, "NumPy has no bfloat16; use copy_to_host()");
+    if (self->view.elem || self->view.dtype == IR_T_BFLOAT16) { /* so that NumPy asks __array__ */
+        PyErr_SetString(PyExc_AttributeError,
+                        "NumPy cannot read these elements; use copy_to_host()");
         return NULL;
     }
     if (!pm_wait(self->state, self->dev, NULL))
@@ -308,8 +313,9 @@ array_get_buffer(PyObject *object, Py_buffer *buffer, int flags)
                                            "use copy_to_host()");
         return -1;
     }
-    if (view->dtype == IR_T_BFLOAT16) {
-        PyErr_SetString(PyExc_BufferError, "bfloat16 has no buffer format; use copy_to_host()");
+    if (view->elem || view->dtype == IR_T_BFLOAT16) {
+        PyErr_SetString(PyExc_BufferError,
+                        "such elements have no buffer format; use copy_to_host()");
         return -1;
     }
     if (!array_has_order(view, flags)) {

@@ -183,7 +183,7 @@ copy_new_host(struct pm_array *self)
     PyObject *numpy = shape ? PyImport_ImportModule("numpy") : NULL;
     PyObject *host = NULL;
     if (numpy) {
-        PyObject *dtype = pm_dtype_object(self->state, view->dtype);
+        PyObject *dtype = pm_view_dtype_object(self->state, view);
         bool bits = dtype && Py_IS_TYPE(dtype, self->state->dtype_type);
         if (bits)
             host = PyObject_CallMethod(numpy, "empty", "Oss", shape, "<u2",
@@ -221,8 +221,7 @@ copy_check(struct pm_state *state, const char *what, const struct pm_view *array
     if (array->dtype == other->dtype && pm_view_same_shape(array, other))
         return true;
     PyOS_snprintf(message, sizeof message, "%s: the gpu array is %s %s, the other one %s %s", what,
-                  ir_scalar_row(array->dtype)->name, shape, ir_scalar_row(other->dtype)->name,
-                  other_shape);
+                  pm_view_type_name(array), shape, pm_view_type_name(other), other_shape);
     return pm_fail(state, BAD_ARRAY, message);
 }
 
@@ -305,20 +304,34 @@ copy_from(struct pm_array *to, struct pm_view *from, bool on_host, rt_stream str
                       shape);
         return pm_fail(state, BAD_VALUE, message);
     }
+    if (spread.dtype != to->view.dtype && (spread.elem || to->view.elem)) {
+        char message[400];
+        PyOS_snprintf(message, sizeof message,
+                      "elements of %.150s cannot be stored in a gpu array of %.150s",
+                      pm_view_type_name(&spread), pm_view_type_name(&to->view));
+        return pm_fail(state, BAD_ARRAY, message);
+    }
     return on_host ? pm_upload(state, to->dev, &to->view, &spread, stream)
                    : pm_transfer(state, to->dev, &to->view, &spread, stream);
 }
 
 /* NumPy's array of a list; NULL without an exception if it is none, or there is no NumPy. */
 static PyObject *
-copy_of_sequence(PyObject *value)
+copy_of_sequence(const struct pm_array *to, PyObject *value)
 {
-    if (!PyList_Check(value) && !PyTuple_Check(value))
+    bool is_list = PyList_Check(value) || PyTuple_Check(value);
+    if (!is_list && !(to->view.elem &&
+                      (PyLong_Check(value) || PyFloat_Check(value) || PyBytes_Check(value) ||
+                       PyUnicode_Check(value) || PyObject_TypeCheck(value, to->state->generic))))
         return NULL;
     PyObject *numpy = PyImport_ImportModule("numpy");
     if (!numpy && PyErr_ExceptionMatches(PyExc_ImportError))
         PyErr_Clear();
-    PyObject *array = numpy ? PyObject_CallMethod(numpy, "asarray", "(O)", value) : NULL;
+    PyObject *array = NULL;
+    if (numpy && to->view.elem)
+        array = PyObject_CallMethod(numpy, "asarray", "OO", value, to->view.elem->dtype);
+    else if (numpy)
+        array = PyObject_CallMethod(numpy, "asarray", "(O)", value);
     Py_XDECREF(numpy);
     return array;
 }
@@ -380,7 +393,7 @@ copy_from_any(struct pm_array *to, PyObject *value, rt_stream stream, bool stric
         return copy_from_peer(to, array, stream, strict);
     PyObject *host = ours     ? PyObject_CallMethod(value, "copy_to_host", NULL)
                      : strict ? NULL
-                              : copy_of_sequence(value);
+                              : copy_of_sequence(to, value);
     if (!host && (ours || PyErr_Occurred()))
         return false;
     bool ok = copy_from_foreign(to, host ? host : value, stream, strict);

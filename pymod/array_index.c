@@ -186,7 +186,7 @@ index_write(struct pm_array *self, PyObject *key, PyObject *value, PyObject *str
     if (!index_get(self, key, &index) || !pm_array_stream(self, stream_object, &stream) ||
         !pm_array_use(self, self->dev, stream, NULL))
         return false;
-    if (index_is_number(self->state, value))
+    if (index_is_number(self->state, value) && !self->view.elem)
         return pm_element_from_object(self->state, index.view.dtype, value, &element) &&
                pm_graph_keep(self->state, self->dev, stream, (PyObject *)self) &&
                pm_fill(self->state, self->dev, &index.view, &element, stream);

@@ -31,7 +31,7 @@ move_array(struct pm_state *state, struct rt_device *dev, const struct pm_view *
 {
     struct pm_view bits = *view;
     static const uint8_t ints[] = {IR_T_INT8, IR_T_INT16, IR_T_INT32, IR_T_INT64};
-    if (as_bits)
+    if (as_bits && !view->elem)
         bits.dtype = ints[__builtin_ctz(pm_view_itemsize(view))];
     bits.read_only = false; /* whether the kernel may write was asked before */
     return (PyObject *)pm_array_new(state, dev, &bits, NULL);

@@ -71,15 +71,13 @@ static struct pm_array *
 new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *order,
           rt_stream stream)
 {
-    struct pm_view view;
-    ir_type scalar = IR_T_FLOAT64;
+    struct pm_view view = {.dtype = IR_T_FLOAT64};
     if (!new_parse_shape(state, shape, &view))
         return NULL;
-    if (dtype && dtype != Py_None && !pm_dtype_parse(state, dtype, &scalar))
+    if (dtype && dtype != Py_None && !pm_view_parse_dtype(state, dtype, &view))
         return NULL;
     if (strcmp(order, "C") && strcmp(order, "F"))
         return pm_fail(state, BAD_VALUE, "an array's order is 'C' or 'F'");
-    view.dtype = (uint16_t)scalar;
     return pm_array_alloc(state, &view, order[0] == 'F', stream);
 }
 
@@ -129,6 +127,22 @@ new_dtype_of(struct pm_state *state, PyObject *value)
                                  : (PyObject *)&PyFloat_Type;
 }
 
+/* 0 is every byte 0, whatever the fields are. */
+static bool
+new_fill_elem(struct pm_array *self, PyObject *value, rt_stream stream)
+{
+    if (!PyLong_CheckExact(value) || PyObject_IsTrue(value))
+        return pm_array_store(self, value, stream);
+    struct pm_view bytes = self->view;
+    uint64_t element = 0;
+    bytes.elem = NULL;
+    bytes.dtype = IR_T_UINT8;
+    bytes.rank = 1;
+    bytes.shape[0] = self->view.size * pm_view_itemsize(&self->view);
+    return pm_view_contiguous(&bytes, false) &&
+           pm_fill(self->state, self->dev, &bytes, &element, stream);
+}
+
 PyObject *
 pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
 {
@@ -147,9 +161,12 @@ pm_full(PyObject *module, PyObject *args, PyObject *kwargs)
     uint64_t element;
     if (!self)
         return NULL;
-    bool ok = pm_array_keep_stream(self, stream, stream_object) &&
-              pm_element_from_object(state, self->view.dtype, value, &element) &&
-              new_fill(self, &element, stream);
+    bool ok = pm_array_keep_stream(self, stream, stream_object);
+    if (self->view.elem)
+        ok = ok && new_fill_elem(self, value, stream);
+    else
+        ok = ok && pm_element_from_object(state, self->view.dtype, value, &element) &&
+             new_fill(self, &element, stream);
     if (ok)
         return (PyObject *)self;
     Py_DECREF((PyObject *)self);

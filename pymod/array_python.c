@@ -115,17 +115,13 @@ pm_strided(PyObject *module, PyObject *args)
     struct pm_state *state = PyModule_GetState(module);
     PyObject *array, *shape, *strides, *dtype;
     long long offset_B;
-    ir_type scalar;
     if (!PyArg_ParseTuple(args, "O!O!OLO:_strided", state->array_type, &array, &PyTuple_Type,
                           &shape, &strides, &offset_B, &dtype))
         return NULL;
     struct pm_array *self = (struct pm_array *)array;
     struct pm_view view = self->view;
-    if (dtype != Py_None) {
-        if (!pm_dtype_parse(state, dtype, &scalar))
-            return NULL;
-        view.dtype = (uint16_t)scalar;
-    }
+    if (dtype != Py_None && !pm_view_parse_dtype(state, dtype, &view))
+        return NULL;
     Py_ssize_t rank = PyTuple_Size(shape);
     if (rank > IR_MAX_RANK)
         return pm_fail(state, BAD_VALUE, "an array has at most 8 axes");
@@ -144,7 +140,7 @@ pm_strided(PyObject *module, PyObject *args)
     pm_view_finish(&view);
     if (!ok || !python_is_inside(&view, &self->view))
         return pm_fail(state, BAD_VALUE, "this view would leave the memory of its array");
-    if (view.size && view.data % pm_view_itemsize(&view))
+    if (view.size && !view.elem && view.data % pm_view_itemsize(&view))
         return pm_fail(state, BAD_VALUE,
                        "the elements of this view would not be aligned to their size; write "
                        "a.copy().view(dtype)");
@@ -164,13 +160,9 @@ pm_like(PyObject *module, PyObject *args)
     struct pm_array *self = (struct pm_array *)array;
     if (!pm_array_stream(self, stream_object, &stream))
         return NULL;
-    struct pm_view view = {.dtype = self->view.dtype};
-    ir_type scalar;
-    if (dtype != Py_None) {
-        if (!pm_dtype_parse(state, dtype, &scalar))
-            return NULL;
-        view.dtype = (uint16_t)scalar;
-    }
+    struct pm_view view = {.dtype = self->view.dtype, .elem = self->view.elem};
+    if (dtype != Py_None && !pm_view_parse_dtype(state, dtype, &view))
+        return NULL;
     if (PyTuple_Size(shape) > IR_MAX_RANK)
         return pm_fail(state, BAD_VALUE, "an array has at most 8 axes");
     view.rank = (uint8_t)PyTuple_Size(shape);
@@ -184,6 +176,6 @@ PyObject *
 pm_dtype_of(PyObject *module, PyObject *object)
 {
     struct pm_state *state = PyModule_GetState(module);
-    ir_type scalar;
-    return pm_dtype_parse(state, object, &scalar) ? pm_dtype_object(state, scalar) : NULL;
+    struct pm_view view = {0};
+    return pm_view_parse_dtype(state, object, &view) ? pm_view_dtype_object(state, &view) : NULL;
 }

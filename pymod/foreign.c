@@ -62,7 +62,8 @@ int
 pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *foreign)
 {
     struct pm_view *view = &foreign->view;
-    uint64_t bits = view->data, size_B = pm_view_itemsize(view); /* a power of two */
+    uint64_t bits = view->data, size_B = pm_view_itemsize(view);
+    uint64_t align_B = view->elem ? 1 : size_B;
     for (uint32_t i = 0; i < view->rank; i++) {
         if (view->shape[i] < 0)
             return foreign_fail(state, what, "an array with a negative extent");
@@ -75,7 +76,7 @@ pm_foreign_finish(struct pm_state *state, const char *what, struct pm_foreign *f
     if (view->size && !view->data)
         return foreign_fail(state, what,
                             "it has no memory, as tensors of the device 'meta' and of a trace");
-    if (view->size && (bits & (size_B - 1)))
+    if (view->size && (bits & (align_B - 1)))
         return foreign_fail(state, what,
                             "its elements are not aligned to their size; write x.copy()");
     return 1;
@@ -125,6 +126,9 @@ foreign_by_parts(struct pm_state *state, PyObject *object, PyObject *const *part
         return foreign_fail(state, what, "masked arrays are not supported");
     const char *type = PyUnicode_AsUTF8AndSize(typestr, &len);
     view->dtype = (uint16_t)(type ? ir_scalar_by_typestr(type) : IR_T_NONE);
+    if (type && *type && type[1] == 'V' && view->dtype == IR_T_NONE &&
+        pm_elem_of_array(state, object, view) == -1)
+        return -1;
     if (view->dtype == IR_T_NONE)
         return pm_foreign_fail_dtype(state, object, what, type ? type : "?");
     if (!pm_foreign_read_numbers(shape, view->shape, &view->rank))
@@ -197,6 +201,9 @@ foreign_by_buffer(struct pm_state *state, PyObject *object, const char *what,
     foreign->has_buffer = true;
     foreign->on_host = true;
     foreign->view.dtype = (uint16_t)pm_dtype_by_format(buffer->format, buffer->itemsize);
+    if (foreign->view.dtype == IR_T_NONE && buffer->format && *buffer->format == 'T' &&
+        pm_elem_of_array(state, object, &foreign->view) == -1)
+        return -1;
     if (foreign->view.dtype == IR_T_NONE)
         return foreign_by_text(state, object, what, current, foreign);
     if (buffer->ndim > IR_MAX_RANK)

@@ -183,6 +183,7 @@ module_clear(PyObject *module)
     for (uint32_t i = 0; i < state->n_numpy_types; i++)
         Py_CLEAR(state->numpy_types[i].type);
     state->n_numpy_types = 0;
+    pm_elems_finish(state);
     pm_exchange_clear(state);
     pm_cupy_clear(&state->cupy);
     return 0;

@@ -69,6 +69,9 @@ struct pm_getter {
     PyObject *(*get)(PyObject *descriptor, PyObject *object, PyObject *type);
 };
 
+#define PM_N_ELEMS 4096
+#define PM_N_ELEM_DTYPES 16
+
 struct pm_state {
     PyTypeObject *kernel_type, *launcher_type, *bound_type, *array_type, *stream_type, *event_type,
         *intrinsic_type, *dtype_type, *memory_type, *graph_type, *graph_node_type;
@@ -119,6 +122,13 @@ struct pm_state {
         ir_type scalar;
     } numpy_types[PM_N_NUMPY_TYPES];
     PyTypeObject *ndarray, *generic, *numpy_dtype;
+
+    SP_VEC(struct pm_elem *) elems; /* by number */
+    uint32_t n_elem_dtypes;
+    struct {
+        PyObject *dtype;
+        const struct pm_elem *elem;
+    } elem_dtypes[PM_N_ELEM_DTYPES]; /* a ring of those seen last */
 
     uint32_t n_exchange; /* types seen so far; the table is a ring */
     struct pm_exchange {
@@ -291,6 +301,14 @@ bool pm_dtype_parse(struct pm_state *state, PyObject *object, ir_type *dtype_out
 /* A NumPy typestr or a format of the buffer protocol; IR_T_NONE if arrays cannot have it. */
 ir_type pm_dtype_by_format(const char *format, Py_ssize_t itemsize);
 bool pm_dtypes_init(struct pm_state *state, PyObject *module);
+/* elem.c. The type of a numpy.dtype with fields: 1, 0 if it is none, -1 with an exception. */
+int pm_elem_get(struct pm_state *state, PyObject *dtype, const struct pm_elem **elem_out);
+/* The same of an array's `dtype`, into the view. */
+int pm_elem_of_array(struct pm_state *state, PyObject *array, struct pm_view *view);
+/* Any dtype that arrays can have, into the view. */
+bool pm_view_parse_dtype(struct pm_state *state, PyObject *object, struct pm_view *view);
+PyObject *pm_view_dtype_object(struct pm_state *state, const struct pm_view *view);
+void pm_elems_finish(struct pm_state *state);
 /* numpy.dtype if numpy can be imported, else ours. */
 PyObject *pm_dtype_object(struct pm_state *state, ir_type dtype);
 /* Fills the table of NumPy's types if numpy has been imported by now. */

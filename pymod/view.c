@@ -112,6 +112,9 @@ view_copy_row(char *to, const char *from, int64_t n, int64_t to_step, int64_t fr
         VIEW_COPY(uint16_t)
         VIEW_COPY(uint32_t)
         VIEW_COPY(uint64_t)
+    default:
+        for (int64_t i = 0; i < n; i++, to += to_step, from += from_step)
+            memcpy(to, from, size_B);
 #undef VIEW_COPY
     }
 }

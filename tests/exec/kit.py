@@ -205,7 +205,7 @@ def differences(
     got: np.ndarray, expected: np.ndarray, ulps: float, of: str = ""
 ) -> list[tuple[int, ...]]:
     """Indices of elements that are not equal bit for bit; NaNs are, whatever their bits."""
-    if got.dtype.name == "bool":
+    if got.dtype.name == "bool" or got.dtype.names is not None:
         return [tuple(map(int, i)) for i in np.argwhere(got != expected)]
     if got.dtype.kind in "iu":
         return [tuple(map(int, i)) for i in np.argwhere(got != expected)]

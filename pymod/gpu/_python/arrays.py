@@ -12,7 +12,7 @@ from gpu._python import operations
 from gpu._python.context import context
 from gpu._python.formats import from_bits, to_bits
 from gpu._python.scalars import METHODS, TYPES, Int, Scalar, lift
-from gpu._python.types import TypeObject, type_object
+from gpu._python.types import RecordType, TypeObject, type_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class Array:
     def __init__(self, base: Any, name: str, read_only: bool = False, dtype: str = "") -> None:
         self.base, self.name, self.read_only = base, name, read_only
         self.dtype_name = dtype or base.dtype.name
-        element_class(self.dtype_name)
+        if base.dtype.names is None:
+            element_class(self.dtype_name)
 
     @property
     def stored_type(self) -> Any:
@@ -104,6 +105,8 @@ class Array:
 
     @property
     def dtype(self) -> TypeObject:
+        if self.base.dtype.names is not None:
+            return RecordType(self.base.dtype)
         return type_object(self.stored_type)
 
     @property
@@ -152,10 +155,52 @@ class Array:
                                f"{axis} of array '{self.name}' with shape {shape}")  # fmt: skip
 
     def __getitem__(self, key: Any) -> Any:
+        if self.base.dtype.names is not None and isinstance(key, str):
+            return self.field(key)
         place, whole = self.place(key)
+        if whole and self.base.dtype.names is not None:
+            return self.record(place)
         if whole:
             return self.read(place)
         return self.view(self.base[place])
+
+    # --- Records: one is an array of rank 0 ---
+
+    def record(self, place: tuple) -> Record:
+        return Record(self.base[(*place, ...)], self.name, self.read_only)
+
+    def field_view(self, name: str) -> Array:
+        names = self.base.dtype.names
+        if name not in names:
+            message = f"{self.name} has no field '{name}'; it has {', '.join(names)}"
+            raise operations.error("TypingError", message)
+        found = self.base[name]
+        kind = Record if found.dtype.names is not None and not found.ndim else Array
+        return kind(found, f"{self.name}.{name}", self.read_only)
+
+    def field(self, name: str) -> Any:
+        found = self.field_view(name)
+        return found if found.base.ndim or isinstance(found, Record) else found.read(())
+
+    def __getattr__(self, name: str) -> Any:
+        if self.base.dtype.names is None:
+            raise AttributeError(name)
+        return self.field(name)
+
+    def store_field(self, name: str, value: Any) -> None:
+        self.field_view(name)[...] = value
+
+    def store_record(self, target: Any, value: Any) -> None:
+        """A record of the same type, or a tuple with a value for each field."""
+        names = target.dtype.names
+        if isinstance(value, Array) and value.base.dtype == target.dtype and not value.base.ndim:
+            target[...] = value.base
+        elif isinstance(value, tuple) and len(value) == len(names):
+            for name, part in zip(names, value, strict=True):
+                Record(target, self.name).store_field(name, part)
+        else:
+            message = f"{type(value).__name__} cannot be stored in {self.name}, an array of records"
+            raise operations.error("TypingError", message)
 
     def read(self, place: tuple) -> Scalar:
         found = self.element(place)
@@ -178,10 +223,15 @@ class Array:
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.read_only:
             raise operations.error("TypingError", f"'{self.name}' is read-only")
+        if self.base.dtype.names is not None and isinstance(key, str):
+            self.store_field(key, value)
+            return
         place, whole = self.place(key)
         if context.running is not None:
             context.running.quiet = 0
-        if whole:
+        if self.base.dtype.names is not None:
+            self.store_records(self.base[(*place, ...)] if whole else self.base[place], value)
+        elif whole:
             self.base[place] = self.converted(value)
         else:
             self.fill(self.base[place], value)
@@ -205,6 +255,17 @@ class Array:
         for place in np.ndindex(target.shape):
             target[place] = self.converted(source(place))
 
+    def store_records(self, target: Any, value: Any) -> None:
+        import numpy as np
+
+        if isinstance(value, Array) and value.base.ndim:
+            source = self.spread(value, target.shape)
+            for place in np.ndindex(target.shape):
+                self.store_record(target[(*place, ...)], source(place))
+            return
+        for place in np.ndindex(target.shape):
+            self.store_record(target[(*place, ...)], value)
+
     def spread(self, value: Any, shape: tuple) -> Callable[[tuple], Any]:
         """What stands at each place if a number or a copy of an array is spread over the shape."""
         if not isinstance(value, Array):
@@ -220,9 +281,10 @@ class Array:
                 message = (f"{extent} elements along axis {axis} of an array cannot be stored in "
                            f"{shape[first + axis]}")  # fmt: skip
                 raise operations.error("KernelValueError", message, "STORE_SHAPE")
-        return Array(
+        spread = Array(
             np.broadcast_to(value.base.copy(), shape), value.name, dtype=value.dtype_name
-        ).read
+        )
+        return spread.read if spread.base.dtype.names is None else spread.record
 
     def in_place(self, symbol: str, value: Any, frame: FrameType) -> Array:
         """An augmented assignment of the frame's code, element by element."""
@@ -255,6 +317,39 @@ class Array:
 
     def __bool__(self) -> bool:
         raise operations.error("TypingError", f"array '{self.name}' has no truth value")
+
+
+class Record(Array):
+    """One record: its fields are attributes, which hide an array's own. What the device asks of an
+    array it asks by the same names, so only a kernel's code sees the fields."""
+
+    __slots__ = ()
+    __hash__ = None
+
+    def __getattribute__(self, name: str) -> Any:
+        if not name.startswith("__") and _is_kernel(sys._getframe(1)):
+            base = object.__getattribute__(self, "base")
+            if name in base.dtype.names:
+                return object.__getattribute__(self, "field")(name)
+        return object.__getattribute__(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if _is_kernel(sys._getframe(1)):
+            if self.read_only:
+                raise operations.error("TypingError", f"'{self.name}' is read-only")
+            self.store_field(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> Any:
+        return lift(bool(self.base[()] == other.base[()]) if isinstance(other, Record) else False)
+
+    def __ne__(self, other: object) -> Any:
+        return lift(bool(self.base[()] != other.base[()]) if isinstance(other, Record) else True)
+
+
+def _is_kernel(frame: FrameType) -> bool:
+    return not frame.f_globals.get("__name__", "").startswith("gpu._python")
 
 
 class Constant(Array):

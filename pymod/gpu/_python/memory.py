@@ -9,7 +9,7 @@ from gpu._python import operations
 from gpu._python.arrays import Array, Constant, integer_of
 from gpu._python.context import context
 from gpu._python.threads import kernel_frame
-from gpu._python.types import type_of
+from gpu._python.types import RecordType, type_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,10 @@ def constant_extents(shape: Any, alignment: Any, function: str) -> tuple[int, ..
 
 def element_dtype(dtype: Any) -> tuple[str, str]:
     """The kernel type's name, and NumPy's type that holds it."""
-    name = type_of(dtype).name
+    kind = type_of(dtype)
+    if isinstance(kind, RecordType):
+        return kind.name, kind.held
+    name = kind.name
     return name, "uint16" if name == "bfloat16" else name
 
 

@@ -23,7 +23,7 @@ from gpu._python.arrays import Array, Constant
 from gpu._python.context import context
 from gpu._python.rewrite import rewrite, zeroed
 from gpu._python.scalars import TYPES, Int, Scalar, lift
-from gpu._python.types import AbstractType, Limits, TypeObject, type_object
+from gpu._python.types import AbstractType, Limits, RecordType, TypeObject, type_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def numpy_type(x: Any) -> TypeObject | None:
                           ("numpy", "ml_dtypes") and hasattr(x, "dtype"))):  # fmt: skip
         return None
     try:
-        return type_object(TYPES[np.dtype(x).name])
+        dtype = np.dtype(x)
+        return RecordType(dtype) if dtype.names is not None else type_object(TYPES[dtype.name])
     except (TypeError, KeyError):
         return None
 
@@ -264,15 +265,17 @@ def memory_of(array: Any) -> tuple[Any, str]:
     import numpy as np
 
     name = getattr(array.dtype, "name", str(array.dtype))
-    if name != "bfloat16":
+    record = getattr(array.dtype, "names", None) is not None
+    if name != "bfloat16" and not record:
         return np.asarray(memoryview(array)), name
+    held = array.dtype if record else np.uint16
     spans = [s * (n - 1) for s, n in zip(array.strides, array.shape, strict=True)]
     if 0 in array.shape:
-        return np.zeros(array.shape, np.uint16), name
+        return np.zeros(array.shape, held), name
     low = array.address + sum(min(s, 0) for s in spans)
     high = array.address + sum(max(s, 0) for s in spans) + array.itemsize
     memory = (ctypes.c_char * (high - low)).from_address(low)
-    base = np.ndarray(array.shape, np.uint16, memory, array.address - low, array.strides)
+    base = np.ndarray(array.shape, held, memory, array.address - low, array.strides)
     return base, name
 
 

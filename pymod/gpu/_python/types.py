@@ -92,8 +92,30 @@ def type_object(cls: Any) -> TypeObject:
     return TypeObject(cls)
 
 
+class RecordType:
+    """A numpy.dtype with fields: what arrays are made of, no cast."""
+
+    constant_attributes = True
+    kind = "V"
+
+    def __init__(self, dtype: Any) -> None:
+        self.held, self.name = dtype, str(dtype)
+        self.size = dtype.itemsize
+        self.itemsize, self.names = Int(dtype.itemsize), dtype.names
+
+    def __eq__(self, other: object) -> Any:
+        return Bool(isinstance(other, RecordType) and self.held == other.held)
+
+    def __ne__(self, other: object) -> Any:
+        return Bool(not (isinstance(other, RecordType) and self.held == other.held))
+
+    __hash__ = object.__hash__
+
+
 def type_of(x: Any) -> TypeObject:
     """np.dtype(x): the type that a class or a text names; typed."""
+    if isinstance(x, RecordType):
+        return x
     if isinstance(x, TypeObject):
         return type_object(TYPES[x.name])
     if not isinstance(x, str):
