@@ -8,7 +8,9 @@ from assemble import assemble, needs_ptxas
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "exec"))
 
+import gpu
 import test_science as science
+import test_science_records as records
 
 pytestmark = needs_ptxas
 
@@ -30,3 +32,14 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_assembles(name, arch, tmp_path):
     assemble(getattr(science, name).ptx(PROGRAMS[name], arch=arch), arch, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["quench", "drift", "induce", "track"])
+def test_records_assemble(name, tmp_path):
+    """The signatures that the CPU device has compiled for them."""
+    with gpu.device("cpu"):
+        records.test_detector_simulation()
+        records.test_records_in_records()
+    kernel = getattr(records, name)
+    for arch in ("sm_75", "sm_90"):
+        assemble(kernel.ptx(kernel.signatures[0], arch=arch), arch, tmp_path)
