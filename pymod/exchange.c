@@ -211,6 +211,7 @@ pm_exchange_take_plain(struct pm_state *state, PyObject *object, int ordinal,
         return false;
     if (known->api->tensor_from_object(object, &tensor) != 0 || tensor.device_id != ordinal ||
         tensor.device_type != PM_DL_CUDA || !exchange_read_plain(state, &tensor, &foreign->view) ||
+        (known->has_neg && foreign->view.size < 2) || /* which is asked for its sign */
         !exchange_current(known->api, &tensor, current)) {
         PyErr_Clear();
         return false;

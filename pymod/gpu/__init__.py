@@ -67,6 +67,7 @@ from gpu.memory import (
 )
 from gpu.types import *  # noqa: F403  boolean, double, i4: number types by their other names
 
+Array = _gpujit.Array  # the class again: gpu.types.Array makes the type of a signature
 _NUMBA = (
     "Reduce",
     "compile",

@@ -270,7 +270,7 @@ def test_fork_by_waiting_for_the_stream(any_device):
 def test_bound_launches(any_device):
     x, y = gpu.ones(4), gpu.zeros(4)
     bound = axpy[1, 4].bind(2.0, x, y)
-    s = gpu.stream()
+    s = gpu.stream(non_blocking=True)  # the default stream would wait for another
     on_s = axpy[1, 4, s].bind(3.0, x, y)
     with gpu.graph(s) as g:
         on_s()

@@ -112,3 +112,8 @@ def test_profiler_calls_do_nothing_without_one(device):
     cuda.profile_stop()
     with cuda.profiling():
         pass
+
+
+def test_classes_keep_their_names_beside_the_types():
+    assert isinstance(cuda.zeros(1), cuda.Array) and cuda.Array is type(cuda.zeros(1))
+    assert cuda.types.Array(cuda.float32, 2, "C") == "float32[:, ::1]"
