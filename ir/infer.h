@@ -237,6 +237,8 @@ ir_type ir_type_drop_extents(struct ir_module *module, ir_type type);
 int ir_type_field(const struct ir_module *module, ir_type type, const char *name);
 /* The view of field k of an array of records; IR_T_NONE: it has too many axes. record.c */
 ir_type ir_record_view(struct ir_module *module, ir_type array, uint32_t k);
+/* A record that is given by value: the kernel's own copy. */
+ir_type ir_record_argument(struct ir_module *module, ir_type record);
 /* What a view is where it is read: of rank 0 its element. */
 ir_type ir_view_value(struct ir_module *module, ir_type view);
 /* Whether every array has the attribute. */

@@ -85,7 +85,13 @@ kernel_argument(struct kernel *k, uint32_t slot, struct ir_cell *out)
                                                           .align_log2 = arg->align_log2,
                                                           .read_only = arg->read_only}));
         return true;
-    case IR_ARG_SCALAR: *out = infer_typed(ir_argument_scalar(arg->dtype)); return true;
+    case IR_ARG_SCALAR:
+        if (arg->elem) {
+            *out = infer_typed(ir_record_argument(module, ir_argtype_elem(module, arg)));
+            return true;
+        }
+        *out = infer_typed(ir_argument_scalar(arg->dtype));
+        return true;
     }
     return false;
 }

@@ -477,6 +477,7 @@ int ir_record_field(const struct ir_module *module, ir_type record, const char *
 SP_MUST_CHECK bool ir_storable_parse(struct ir_module *module, const char *text,
                                      const char **end_out, ir_type *type_out,
                                      const char **wrong_out);
+#define IR_MAX_RECORD_ARGUMENT_B 2040 /* by value */
 /* Size and alignment of what a text names, without a module. */
 bool ir_storable_of_text(const char *text, uint32_t *size_B_out, uint32_t *align_out);
 

@@ -279,6 +279,7 @@ lower_signature(struct lower *l, const struct ir_instance *inst, uint32_t **argu
     uint32_t n_slots = ir_func_n_slots(from);
     for (uint32_t k = 0; k < n_slots; k++)
         n += lower_is_passed(inst->args[k]) ? lower_n_parts(l, inst->args[k].type) : 0;
+    n += is_kernel ? lower_kernel_extra(l) : 0;
     func->params = SP_NEW_N(arena, struct ir_func_param, n + 1);
     uint32_t *argument_of = SP_NEW_N(arena, uint32_t, n);
     ir_type *types = SP_NEW_N(arena, ir_type, n);

@@ -422,6 +422,8 @@ ir_ref lower_mul_fits(struct lower *l, ir_ref a, ir_ref b, ir_ref product);
 
 /* The machine types of the kernel's argument number *arg, and which argument each is a part of.
  * Returns how many; *arg moves on behind it. */
+/* Parameters of records that are given by value. */
+uint32_t lower_kernel_extra(const struct lower *l);
 uint32_t lower_kernel_types(struct lower *l, ir_type type, uint32_t *arg, ir_type *types,
                             uint32_t *argument_of);
 /* Its parts, from parameter *at on. */

@@ -8,6 +8,40 @@
  *     (int32, float32[:])    param i32 "p"   param ptr.global "p.1"   param i64 "p.1.shape0" */
 #include "ir/lower.h"
 
+/* A record comes in words of 64 bits. */
+static uint32_t
+kernel_words(const struct lower *l, ir_type type)
+{
+    return (ir_storable_size_B(l->py, lower_info(l, type)->dtype) + 7) / 8;
+}
+
+uint32_t
+lower_kernel_extra(const struct lower *l)
+{
+    uint32_t n = 0, size_B = 0, align;
+    for (uint32_t i = 0; i < l->typed->n_args; i++) {
+        const struct ir_argtype *arg = &l->typed->args[i];
+        if (arg->kind == IR_ARG_SCALAR && arg->elem &&
+            ir_storable_of_text(arg->elem, &size_B, &align))
+            n += (size_B + 7) / 8;
+    }
+    return n;
+}
+
+/* The kernel's own copy of a record. */
+static ir_ref
+kernel_record(struct lower *l, ir_type type, uint32_t *at)
+{
+    uint32_t n = kernel_words(l, type), imm = 3u << 24 | (n ? n * 8 : 8);
+    ir_ref slot = lower_emit(l, IR_SLOT, IR_T_PTR_LOCAL, imm, 0, NULL);
+    for (uint32_t i = 0; i < n; i++, (*at)++) {
+        ir_ref word = lower_emit(l, IR_PARAM, IR_T_I64, *at, 0, NULL);
+        ir_ref to = lower_op2(l, IR_PTRADD, slot, lower_int(l, IR_T_I64, i * 8));
+        lower_emit(l, IR_STORE, IR_T_NONE, 3, 2, (ir_ref[]){to, word});
+    }
+    return slot;
+}
+
 uint32_t
 lower_kernel_types(struct lower *l, ir_type type, uint32_t *arg, ir_type *types,
                    uint32_t *argument_of)
@@ -18,6 +52,13 @@ lower_kernel_types(struct lower *l, ir_type type, uint32_t *arg, ir_type *types,
         const struct ir_type_info *info = lower_info(l, type);
         for (uint32_t i = 0; i < info->n_elems; i++)
             n += lower_kernel_types(l, info->elems[i], arg, types + n, argument_of + n);
+        return n;
+    }
+    if (given->kind == IR_ARG_SCALAR && given->elem) {
+        for (; n < kernel_words(l, type); n++) {
+            types[n] = IR_T_I64;
+            argument_of[n] = at;
+        }
         return n;
     }
     n = lower_part_types(l, type, types);
@@ -38,6 +79,10 @@ lower_kernel_parts(struct lower *l, ir_type type, uint32_t *arg, uint32_t *at, i
             lower_kernel_parts(l, info->elems[i], arg, at, parts);
             parts += lower_n_parts(l, info->elems[i]);
         }
+        return;
+    }
+    if (given->kind == IR_ARG_SCALAR && given->elem) {
+        parts[0] = kernel_record(l, type, at);
         return;
     }
     uint32_t n = lower_n_parts(l, type);

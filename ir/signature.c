@@ -200,6 +200,16 @@ parse_elem(struct signature *s, struct ir_argtype *arg, ir_type *type_out)
 }
 
 static bool
+parse_check_size(struct signature *s, const char *start, const struct ir_argtype *arg)
+{
+    uint32_t size_B = 0, align;
+    return (ir_storable_of_text(arg->elem, &size_B, &align) &&
+            size_B <= IR_MAX_RECORD_ARGUMENT_B) ||
+           signature_fail(s, start, "a record of more than %d bytes by value",
+                          IR_MAX_RECORD_ARGUMENT_B);
+}
+
+static bool
 parse_check_width(struct signature *s, const char *start, ir_type type)
 {
     const struct ir_scalar_row *row = ir_scalar_row(type);
@@ -341,6 +351,8 @@ parse_arg(struct signature *s, int depth)
         skip_blank(s);
         if (*s->at == '[')
             return signature_fail(s, s->at, "arrays of arrays do not exist");
+    } else if (arg.elem && !parse_check_size(s, start, &arg)) {
+        return false;
     } else {
         arg.align_log2 = 0;
     }

@@ -175,3 +175,14 @@ ir_view_value(struct ir_module *module, ir_type view)
     const struct ir_type_info *info = ir_type_info(module, view);
     return info->rank || ir_is_reference(module, info->dtype) ? view : ir_element_type(info->dtype);
 }
+
+ir_type
+ir_record_argument(struct ir_module *module, ir_type record)
+{
+    uint32_t align = ir_storable_align(module, record);
+    return ir_type_intern(module, &(struct ir_type_info){.kind = IR_KIND_ARRAY,
+                                                         .dtype = record,
+                                                         .layout = IR_LAYOUT_C,
+                                                         .space = IR_SPACE_LOCAL,
+                                                         .align_log2 = (uint8_t)align});
+}

@@ -309,10 +309,49 @@ arg_get_transfer(struct pm_taking *taking, uint32_t index, enum pm_transfer tran
     return pm_arg_get(taking, index, array, arg);
 }
 
+/* A record of NumPy's: by value, from its own bytes. 0: it is none. */
+static int
+arg_get_record(const struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
+{
+    struct pm_view view = {0};
+    Py_buffer buffer;
+    if (!taking->state->generic || !PyObject_TypeCheck(value, taking->state->generic))
+        return 0;
+    int found = pm_elem_of_array(taking->state, value, &view);
+    if (found != 1)
+        return found;
+    if (view.elem->size_B > IR_MAX_RECORD_ARGUMENT_B)
+        return pm_arg_fail(taking->kernel, taking->reading, index,
+                           "a record of more than 2040 bytes; pass an array of one record")
+                   ? 1
+                   : -1;
+    if (PyObject_GetBuffer(value, &buffer, PyBUF_SIMPLE) < 0)
+        return -1;
+    arg->type.kind = IR_ARG_SCALAR;
+    arg->type.dtype = view.dtype;
+    arg->type.elem = view.elem->text;
+    arg->bits = (uint64_t)(uintptr_t)buffer.buf; /* the record keeps them */
+    arg->size_B = view.elem->size_B;
+    PyBuffer_Release(&buffer);
+    return 1;
+}
+
+void
+pm_record_word(const struct pm_arg *arg, uint32_t word, void *out)
+{
+    uint64_t bits = 0;
+    uint32_t at = word * 8;
+    const char *bytes = (const char *)(uintptr_t)arg->bits;
+    memcpy(&bits, bytes + at, arg->size_B - at < 8 ? arg->size_B - at : 8);
+    memcpy(out, &bits, sizeof bits);
+}
+
 static bool
 arg_get_rare(struct pm_taking *taking, uint32_t index, PyObject *value, struct pm_arg *arg)
 {
     int found = arg_get_numpy(taking, index, value, arg);
+    if (!found)
+        found = arg_get_record(taking, index, value, arg);
     if (found)
         return found == 1;
     if (PyLong_Check(value)) /* IntEnum and the like */

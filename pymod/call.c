@@ -30,6 +30,7 @@ pm_call_pack(const struct artifact *artifact, const struct pm_arg *args, unsigne
         const struct pm_arg *arg = &args[param->argument];
         switch (param->kind) {
         case SP_PARAM_SCALAR: memcpy(to, &arg->bits, param->size_B); break;
+        case SP_PARAM_WORD: pm_record_word(arg, param->axis, to); break;
         case SP_PARAM_DATA: memcpy(to, &arg->view->data, 8); break;
         case SP_PARAM_EXTENT: memcpy(to, &arg->view->shape[param->axis], 8); break;
         case SP_PARAM_STRIDE: memcpy(to, &arg->view->strides[param->axis], 8); break;

@@ -39,17 +39,26 @@ declared_int_fits(const struct pm_arg *arg, ir_type to)
 }
 
 static bool
+declared_same_dtype(const struct ir_argtype *a, const struct ir_argtype *b)
+{
+    return a->elem && b->elem ? !strcmp(a->elem, b->elem)
+                              : !a->elem && !b->elem && a->dtype == b->dtype;
+}
+
+static bool
 declared_fits(const struct pm_arg *arg, const struct ir_argtype *to)
 {
     if (arg->type.kind != to->kind)
         return false;
     if (to->kind == IR_ARG_ARRAY)
-        return arg->type.dtype == to->dtype && arg->type.rank == to->rank &&
+        return declared_same_dtype(&arg->type, to) && arg->type.rank == to->rank &&
                (arg->type.layout == to->layout || to->layout == IR_LAYOUT_ANY);
     if (to->kind == IR_ARG_TUPLE)
         return arg->type.n_elems == to->n_elems;
     if (to->kind == IR_ARG_OBJECT)
         return arg->type.host == to->host;
+    if (arg->type.elem || to->elem)
+        return declared_same_dtype(&arg->type, to);
     enum ir_class from_class = ir_scalar_row(arg->type.dtype)->class;
     enum ir_class to_class = ir_scalar_row(to->dtype)->class;
     if (to_class == IR_CLASS_FLOAT)
@@ -63,14 +72,21 @@ declared_fits(const struct pm_arg *arg, const struct ir_argtype *to)
 static void
 declared_convert(struct pm_arg *arg, const struct ir_argtype *to)
 {
-    if (to->kind == IR_ARG_SCALAR && ir_scalar_row(to->dtype)->class == IR_CLASS_FLOAT) {
+    if (to->kind == IR_ARG_SCALAR && !to->elem &&
+        ir_scalar_row(to->dtype)->class == IR_CLASS_FLOAT) {
         if (ir_scalar_row(arg->type.dtype)->class == IR_CLASS_FLOAT)
             arg->bits = pm_float_bits(to->dtype, declared_as_double(arg));
         else
             arg->bits = pm_float_bits_of_int(to->dtype, arg->bits, arg->type.dtype == IR_T_UINT64);
     }
     const void *host = arg->type.host;
+    struct ir_argtype given = arg->type;
     arg->type = *to;
+    if (to->elem) { /* as it lies, not as records of this type could */
+        arg->type.align_log2 = given.align_log2;
+        arg->type.dtype = given.dtype;
+        arg->type.elem = given.elem;
+    }
     arg->type.host = host;
 }
 
@@ -117,8 +133,8 @@ static const char *
 declared_remedy(const struct ir_argtype *is, const struct ir_argtype *to)
 {
     if (is->kind == IR_ARG_ARRAY && to->kind == IR_ARG_ARRAY)
-        return is->rank != to->rank     ? "reshape it"
-               : is->dtype != to->dtype ? "convert it with x.astype(...), in torch x.to(...)"
+        return is->rank != to->rank           ? "reshape it"
+               : !declared_same_dtype(is, to) ? "convert it with x.astype(...), in torch x.to(...)"
                : to->layout == IR_LAYOUT_F
                    ? "pass np.asfortranarray(x), or declare it with any layout"
                    : "pass a contiguous copy: x.copy(), in torch x.contiguous()";

@@ -56,6 +56,17 @@ entry_add_function(const struct keying *k, PyObject *function, int depth)
     Py_XDECREF(closure);
 }
 
+static void
+entry_add_bytes(const struct keying *k, const char *bytes, size_t len)
+{
+    rt_key_add(k->key, (uint64_t)len);
+    for (size_t i = 0; i < len; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, bytes + i, len - i < 8 ? len - i : 8);
+        rt_key_add(k->key, word);
+    }
+}
+
 /* Texts count by their content, so that any equal one does. */
 static void
 entry_add_text(const struct keying *k, PyObject *text)
@@ -63,12 +74,7 @@ entry_add_text(const struct keying *k, PyObject *text)
     Py_ssize_t len = 0;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, &len);
     PyErr_Clear();
-    rt_key_add(k->key, (uint64_t)len);
-    for (Py_ssize_t i = 0; bytes && i < len; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, bytes + i, (size_t)(len - i < 8 ? len - i : 8));
-        rt_key_add(k->key, word);
-    }
+    entry_add_bytes(k, bytes, bytes ? (size_t)len : 0);
 }
 
 /* Whether the object's type is the one that a module has under this name. */
@@ -148,8 +154,13 @@ entry_fill_key(struct rt_key *key, const struct pm_kernel *kernel, uint64_t what
     rt_key_add(key, what);
     for (uint32_t i = 0; i < n_args; i++) {
         uint64_t word;
-        memcpy(&word, &args[i], sizeof word); /* kind, dtype, rank, layout, read_only, align */
+        struct ir_argtype head = args[i];
+        if (head.elem) /* whose number signatures do not know */
+            head.dtype = 0;
+        memcpy(&word, &head, sizeof word); /* kind, rank, dtype, layout, read_only, align */
         rt_key_add(key, word);
+        if (head.elem)
+            entry_add_bytes(&k, head.elem, strlen(head.elem));
         if (args[i].host)
             entry_add_value(&k, (PyObject *)args[i].host, 0);
     }
@@ -188,8 +199,9 @@ entry_describe(const struct pm_reading *reading, struct rt_code *code,
     for (uint32_t param = 0, i = 0; param < n_params && i < n_args; param++) {
         for (uint32_t end = ir_argtype_end(args, i); i < end; i++) {
             arguments[i].name = func->params[param].name;
-            arguments[i].kind =
-                args[i].kind == IR_ARG_SCALAR ? kinds[ir_scalar_row(args[i].dtype)->class] : 0;
+            arguments[i].kind = args[i].kind == IR_ARG_SCALAR && !args[i].elem
+                                    ? kinds[ir_scalar_row(args[i].dtype)->class]
+                                    : 0;
         }
     }
     const struct sp_src where = {.file = func->file,

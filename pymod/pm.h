@@ -615,6 +615,7 @@ struct pm_launcher {
 
 /* One value of a call. */
 struct pm_arg {
+    uint32_t size_B; /* of a record by value, whose bytes `bits` is the address of */
     struct ir_argtype type;
     uint64_t bits;              /* SCALAR: as laid out */
     const struct pm_view *view; /* ARRAY */
@@ -663,6 +664,8 @@ bool pm_arg_get(struct pm_taking *taking, uint32_t index, PyObject *value, struc
 /* An argument in messages: "2 'x'". */
 #define PM_LABEL_B 80
 const char *pm_arg_label(const struct pm_reading *reading, uint32_t index, char label[PM_LABEL_B]);
+/* Eight bytes of a record that is an argument by value, zeros behind its end. */
+void pm_record_word(const struct pm_arg *arg, uint32_t word, void *out);
 bool pm_arg_fail(struct pm_kernel *kernel, const struct pm_reading *reading, uint32_t index,
                  const char *reason);
 /* A member of an enum. */

@@ -34,7 +34,7 @@ pydevice_types(const struct pydevice_values *from, const struct pm_arg *args, ui
         PyTuple_SetItem(types, i, Py_NewRef(Py_None));
     for (uint32_t i = 0; types && i < n; i++) {
         uint32_t param = args[i].param;
-        if (args[i].type.kind != IR_ARG_SCALAR || param >= from->n ||
+        if (args[i].type.kind != IR_ARG_SCALAR || args[i].type.elem || param >= from->n ||
             args[i].object != from->values[param])
             continue;
         PyObject *name = PyUnicode_FromString(ir_scalar_row(args[i].type.dtype)->name);

@@ -25,6 +25,7 @@ enum sp_param_kind {
     SP_PARAM_DATA,   /* address of element 0 */
     SP_PARAM_EXTENT, /* shape[axis], int64 */
     SP_PARAM_STRIDE, /* strides[axis] in bytes, int64 */
+    SP_PARAM_WORD,   /* eight bytes of a record's, number `axis` */
     SP_PARAM_FAULT,  /* address of the launch's struct sp_fault; `argument` is meaningless */
     SP_PARAM_GRID,   /* address of 4 bytes where blocks of the launch meet; they stay, or are 0 */
 };

@@ -88,7 +88,7 @@ tool_dump(void *context, enum cg_stage stage, const char *text)
 static void
 tool_params(const struct artifact *a)
 {
-    static const char *const kinds[] = {"scalar", "data", "extent", "stride", "fault"};
+    static const char *const kinds[] = {"scalar", "data", "extent", "stride", "word", "fault"};
     printf("entry %s, %u arguments, %u bytes\n", a->entry, a->n_arguments, a->params_size_B);
     for (uint32_t i = 0; i < a->n_params; i++) {
         const struct sp_param *p = &a->params[i];

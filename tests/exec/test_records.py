@@ -188,6 +188,40 @@ def kernel(a, out):
     agree(source, filled(POINT, 5), np.zeros(1))
 
 
+def test_records_are_arguments_by_value():
+    source = """
+def kernel(p, q, a, out):
+    out[0] = p.x + p["pos"][1] + q.value + q.tag
+    p.x = 99
+    out[1] = p.x
+    a[0] = p
+"""
+    p, q, a = filled(POINT, 2), filled(PACKED, 1), filled(POINT, 1)
+    out, want = np.zeros(2), p.copy()
+    kernel = kit.kernel(source)
+    kernel[1, 1](p[1], q[0], a, out)
+    total = p["x"][1] + p["pos"][1, 1] + q["value"][0] + q["tag"][0]
+    assert np.array_equal(p, want)
+    assert out.tolist() == [total, 99]
+    want["x"][1] = 99
+    assert a[0] == want[1]
+    kernel[1, 1](p.view(np.recarray)[0], q[0], a, out)
+    assert a[0]["id"] == p["id"][0]
+
+
+def test_declared_signatures_tell_records_apart():
+    point = "record(id: int32, x: float32, pos: float32[3])"
+    packed = "record(tag: int8, value: float64, half: float16, ok: bool)"
+    source = "def kernel(a, r):\n a[0] = r\n a[1] = a[0]"
+    kernel = kit.kernel(source, signature=[f"{point}[:], {point}", f"{packed}[:], {packed}"])
+    for dtype in (POINT, PACKED, POINT):
+        a, r = np.zeros(2, dtype), filled(dtype, 3)[2]
+        kernel[1, 1](a, r)
+        assert a[0] == r and a[1] == r
+    with pytest.raises(TypeError):
+        kernel[1, 1](np.zeros(2, ALIGNED), filled(ALIGNED, 1)[0])
+
+
 def test_global_tables_of_records():
     table = filled(POINT, 3)
     agree("def kernel(out):\n for i in range(3):\n  out[i] = table[i]['x'] + table['pos'][i, 1]",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu import _gpujit
-from gpu._python.arrays import Array, element_class
+from gpu._python.arrays import Array, Record, element_class
 from gpu._python.objects import memory_of, number
 from gpu._python.rewrite import VARARGS
 from gpu._python.runner import Options, execute
@@ -37,6 +37,13 @@ def array(value: Any, name: str) -> Array | None:
     return Array(value, name, read_only=not value.flags.writeable)
 
 
+def np_copy(value: Any) -> Any:
+    """A record of NumPy's as an array of rank 0: the kernel's own."""
+    import numpy as np
+
+    return np.asarray(value).copy()
+
+
 def argument(objects: Objects, value: Any, type_name: str | None, name: str) -> Any:
     """What kernels have in the place of a host object, in tuples too."""
     if type_name is not None:
@@ -44,6 +51,8 @@ def argument(objects: Objects, value: Any, type_name: str | None, name: str) -> 
     if isinstance(value, tuple):
         elements = [argument(objects, x, None, name) for x in value]
         return type(value)._make(elements) if hasattr(value, "_make") else tuple(elements)
+    if type(value).__name__ in ("void", "record") and getattr(value.dtype, "names", None):
+        return Record(np_copy(value), name)
     if value is None or callable(value) or isinstance(value, str):
         return objects.value(value, name)
     found = array(value, name) if number(value) is NotImplemented else None
