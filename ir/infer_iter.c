@@ -451,7 +451,7 @@ infer_unroll_all(struct infer *in)
     uint32_t n = in->unrolls.len, any = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct infer_item item = in->unrolls.data[i];
-        bool done = false; /* copies of an instance that begins anew ask for its other loops again */
+        bool done = false; /* what began anew asks for its other loops again */
         for (uint32_t k = 0; k < any && !done; k++)
             done = in->unrolls.data[k].instance == item.instance;
         if (!done && iter_unroll(in, in->typed->instances.data[item.instance], item.ref))

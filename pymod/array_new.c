@@ -71,9 +71,10 @@ static struct pm_array *
 new_empty(struct pm_state *state, PyObject *shape, PyObject *dtype, const char *order,
           rt_stream stream)
 {
-    struct pm_view view = {.dtype = IR_T_FLOAT64};
+    struct pm_view view;
     if (!new_parse_shape(state, shape, &view))
         return NULL;
+    view.dtype = IR_T_FLOAT64;
     if (dtype && dtype != Py_None && !pm_view_parse_dtype(state, dtype, &view))
         return NULL;
     if (strcmp(order, "C") && strcmp(order, "F"))
