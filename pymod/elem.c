@@ -87,6 +87,14 @@ pm_elem_get(struct pm_state *state, PyObject *dtype, const struct pm_elem **elem
     return 1;
 }
 
+PyObject *
+pm_elem_text(PyObject *module, PyObject *dtype)
+{
+    const struct pm_elem *elem = NULL;
+    int found = pm_elem_get(PyModule_GetState(module), dtype, &elem);
+    return found < 0 ? NULL : found ? PyUnicode_FromString(elem->text) : Py_NewRef(Py_None);
+}
+
 int
 pm_elem_of_array(struct pm_state *state, PyObject *array, struct pm_view *view)
 {

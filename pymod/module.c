@@ -231,6 +231,7 @@ static PyMethodDef module_methods[] = {
                     "ours. Waits for the stream that its owner names, unless `sync` is False."),
     {"_strided", pm_strided, METH_VARARGS, "A view of any shape and strides, of the same memory."},
     {"_like", pm_like, METH_VARARGS, "New memory on the device of an array."},
+    {"_elem_text", pm_elem_text, METH_O, "A structured dtype as signatures write it, or None."},
     {"_dtype", pm_dtype_of, METH_O, "The dtype that arrays made with it have."},
     {"_print_rest", pm_print_rest, METH_NOARGS,
      "Writes what kernels print until the program ends."},

@@ -307,6 +307,8 @@ int pm_elem_get(struct pm_state *state, PyObject *dtype, const struct pm_elem **
 int pm_elem_of_array(struct pm_state *state, PyObject *array, struct pm_view *view);
 /* Any dtype that arrays can have, into the view. */
 bool pm_view_parse_dtype(struct pm_state *state, PyObject *object, struct pm_view *view);
+/* The text of a structured dtype, or None. */
+PyObject *pm_elem_text(PyObject *module, PyObject *dtype);
 PyObject *pm_view_dtype_object(struct pm_state *state, const struct pm_view *view);
 void pm_elems_finish(struct pm_state *state);
 /* numpy.dtype if numpy can be imported, else ours. */

@@ -55,6 +55,7 @@ from gpu.types import double as double
 from gpu.types import f2 as f2
 from gpu.types import f4 as f4
 from gpu.types import f8 as f8
+from gpu.types import from_dtype as from_dtype
 from gpu.types import i1 as i1
 from gpu.types import i2 as i2
 from gpu.types import i4 as i4

@@ -231,6 +231,8 @@ def _type_text(one: Any) -> str:
         return one
     if isinstance(one, type):
         return one.__name__.rstrip("_")
+    if getattr(one, "names", None):  # of a structured dtype
+        return _gpujit._elem_text(one)
     if isinstance(one, _gpujit.DType) or type(one).__module__.partition(".")[0] == "numpy":
         return str(one)
     raise _fail("signature", f"{one!r} is no type; write gpu.float32, gpu.float32[:], or a text")

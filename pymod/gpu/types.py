@@ -34,6 +34,32 @@ none = void
 LAYOUTS = "CFA"
 
 
+class Record(str):
+    """The type of records: from_dtype(np.dtype([...])). Indexed it is that of arrays of them."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> str:
+        """Record[:, ::1], as for the number types."""
+        axes = index if isinstance(index, tuple) else (index,)
+        marks = ((slice(None), ":"), (slice(None, None, 1), "::1"))
+        texts = [next((text for mark, text in marks if mark == axis), "") for axis in axes]
+        if "" in texts:
+            raise TypeError("array types are written like record[:] or record[:, ::1]")
+        return f"{self}[{', '.join(texts)}]"
+
+
+def from_dtype(dtype: Any) -> Any:
+    """The type of elements of a NumPy dtype: gpu.float32 and its like, or a Record."""
+    text = _gpujit._elem_text(dtype)
+    if text is not None:
+        return Record(text)
+    name = str(dtype)
+    if f"{name}_" in _own or name in _own:
+        return _own.get(name) or _own[f"{name}_"]
+    raise _gpujit.ArgumentTypeError(f"kernels have no elements of dtype {name}")
+
+
 def Array(dtype: Any, ndim: int, layout: str) -> str:
     """An array's type: Array(float32, 2, "C") is float32[:, ::1]; "A" is any layout."""
     if layout not in LAYOUTS or len(layout) != 1:
@@ -59,6 +85,7 @@ __all__ = [  # a star import keeps Python's bool
     "Array",
     "Tuple",
     "UniTuple",
+    "from_dtype",
     "none",
     "void",
 ]

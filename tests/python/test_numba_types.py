@@ -263,3 +263,32 @@ def test_ipc_arrays_are_opened(device):
         assert y.copy_to_host().tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(cuda.UnsupportedError, match="leave them away"):
         cuda.open_ipc_array(x.get_ipc_handle(), 6, np.float32, offset=4)
+
+
+def test_records_have_signatures(device):
+    pair = np.dtype([("a", "f4"), ("b", "i4", 3)])
+    nested = np.dtype([("pair", pair), ("n", "u1")], align=True)
+    assert types.from_dtype(np.dtype("f4")) is float32
+    assert types.from_dtype(np.dtype(bool)) is types.boolean
+    assert types.from_dtype(pair)[:, ::1] == "record(a: float32, b: int32[3])[:, ::1]"
+    with pytest.raises(TypeError, match=r"record\[:\]"):
+        types.from_dtype(pair)[0]
+    with pytest.raises(cuda.ArgumentTypeError, match="no elements of dtype object"):
+        types.from_dtype(np.dtype(object))
+
+    def grow(x):
+        x[cuda.grid(1)].pair.b[1] += x[cuda.grid(1)].n
+
+    of = cuda.from_dtype(nested)
+    for signature in (void(of[:]), [(of[::1],)], f"void({of[:]})"):
+        x = np.zeros(3, nested)
+        x["n"] = [1, 2, 3]
+        kernel = cuda.jit(signature)(grow)
+        kernel[1, 3](x)
+        assert x["pair"]["b"][:, 1].tolist() == [1, 2, 3]
+        with pytest.raises(TypeError, match="fits no declared signature"):
+            kernel[1, 3](np.zeros(3, pair))
+        with pytest.raises(TypeError, match="fits no declared signature"):
+            kernel[1, 3](np.zeros(3, np.float32))
+    with pytest.raises(TypeError, match="fits no declared signature"):
+        cuda.jit("float32[:]")(grow)[1, 3](np.zeros(3, pair))
