@@ -348,6 +348,9 @@ infer_rule_cast(struct infer *in, struct ir_instance *instance, ir_ref ref, ir_t
                 struct ir_cell *out)
 {
     const struct ir_insn *insn = ir_insn(instance->func, ref);
+    if (!ir_type_is_scalar(to))
+        return INFER_FAIL(in, instance, ref, NOT_CALLABLE, infer_text(in, to)) ||
+               INFER_HINT(in, "store a tuple with a value for each field: a[i] = (1, 2.0)");
     const char *name = ir_scalar_row(to)->name;
     if (insn->imm)
         return INFER_FAIL(in, instance, ref, ARGUMENT_NAME, name,

@@ -137,6 +137,10 @@ dlpack_capsule(struct pm_array *array, bool versioned, uint64_t flags)
 bool
 pm_dl_ready(struct pm_array *array)
 {
+    if (array->view.elem) {
+        PyErr_SetString(PyExc_BufferError, "DLPack has no records; use copy_to_host()");
+        return false;
+    }
     return rt_device_info(array->dev)->kind != RT_CPU || pm_wait(array->state, array->dev, NULL);
 }
 

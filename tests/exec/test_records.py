@@ -253,6 +253,23 @@ def test_device_arrays_have_structured_dtypes():
     assert z.copy_to_host()["id"].tolist() == [4, 9, 0]
 
 
+def test_atomics_on_fields():
+    source = "def kernel(a):\n gpu.atomic.add(a['id'], gpu.grid(1) % 3, 2)\n"
+    a = filled(POINT, 3)
+    want = a["id"] + [22, 22, 20]
+    kit.kernel(source)[1, 32](a)
+    assert np.array_equal(a["id"], want)
+
+
+def test_records_do_not_leave_through_interfaces_without_them():
+    a = gpu.to_device(filled(POINT, 2))
+    with pytest.raises((BufferError, gpu.Error)):
+        a.__dlpack__()
+    with pytest.raises(BufferError):
+        memoryview(a)
+    assert np.array_equal(np.asarray(a), filled(POINT, 2))
+
+
 def test_what_cannot_be_stored_or_found_is_an_error():
     a = filled(POINT, 2)
     with pytest.raises(gpu.TypingError, match="has no field 'y'") as caught:
@@ -261,6 +278,14 @@ def test_what_cannot_be_stored_or_found_is_an_error():
         assert caught.value.code == "NO_FIELD"
     with pytest.raises(gpu.TypingError, match="cannot be stored"):
         kit.single(kit.kernel("def kernel(a):\n a[0] = 1"), a)
+    for body in (
+        "a[0]['x'] = POINT(3)",
+        "a[0] += 1",
+        "print(a[0] < a[1])",
+        "gpu.atomic.add(a, 0, 1)",
+    ):
+        with pytest.raises(gpu.Error):
+            kit.single(kit.kernel(f"def kernel(a):\n {body}", names={"POINT": POINT}), a)
     with pytest.raises(gpu.Error, match="a type that kernels"):
         kit.single(kit.kernel("def kernel(a):\n a[0] = 1"), np.zeros(2, [("x", "O")]))
     with pytest.raises(gpu.Error, match="cannot be stored in a gpu array"):

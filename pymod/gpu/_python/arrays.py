@@ -71,6 +71,7 @@ class Array:
     @property
     def stored_type(self) -> Any:
         """The class that a value converts to before it is stored."""
+        element_class(self.dtype_name)  # records are no numbers
         return TYPES[self.dtype_name]
 
     @property
