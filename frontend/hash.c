@@ -35,6 +35,7 @@ hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir
         sp_hash_add_u64(hash, info->u);
         return;
     case IR_C_FLOAT: {
+        sp_hash_add_u64(hash, (uint64_t)info->named << 1 | (info->scalar != 0));
         uint64_t bits;
         memcpy(&bits, &info->f, sizeof bits);
         sp_hash_add_u64(hash, bits);
@@ -43,9 +44,13 @@ hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir
     case IR_C_INT:
     case IR_C_UINT:
     case IR_C_BOOL:
+        sp_hash_add_u64(hash, (uint64_t)info->named << 1 | (info->scalar != 0));
+        sp_hash_add_u64(hash, info->u);
+        return;
     case IR_C_FUNC:
     case IR_C_INTRIN: sp_hash_add_u64(hash, info->u); return;
     case IR_C_STR:
+        sp_hash_add_u64(hash, (uint64_t)info->named << 1 | (info->scalar != 0));
         sp_hash_add_u64(hash, info->len);
         sp_hash_add(hash, info->str, info->len);
         return;

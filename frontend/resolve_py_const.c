@@ -413,6 +413,35 @@ const_plain(struct fe_reader *reader, PyObject *object, ir_const *out)
     return true;
 }
 
+static bool
+const_is_of_enum(struct fe_interp *interp, PyObject *object, const char *name)
+{
+    PyObject *module = py_module(interp, "enum");
+    PyObject *class = PyDict_GetItemString(PyModule_GetDict(module), name);
+    PyErr_Clear();
+    return class && PyType_Check(class) && PyObject_TypeCheck(object, (PyTypeObject *)class);
+}
+
+/* Its value, which knows its name. Texts that are texts (StrEnum) stay so: equal ones are one. A
+ * member equals only itself unless it is a number, or a Flag, which computes as one. */
+static ir_const
+const_enum(struct fe_reader *reader, PyObject *object, PyObject *value, int depth)
+{
+    ir_const out = py_const_at(reader, value, depth + 1);
+    PyObject *dict = py_instance_dict(object);
+    PyObject *name = dict ? PyDict_GetItemString(dict, "_name_") : NULL;
+    const char *text = name && name != Py_None ? py_text(reader->arena, name) : NULL;
+    PyErr_Clear();
+    Py_XDECREF(dict);
+    if (!text || PyUnicode_Check(object))
+        return out;
+    bool is_plain = !PyLong_Check(object) && !PyFloat_Check(object) &&
+                    !const_is_of_enum(py_of(reader)->interp, object, "Flag");
+    const char *class = py_type_name(reader->arena, object);
+    return ir_const_member(reader->module, out,
+                           sp_arena_printf(reader->arena, "%s.%s", class, text), is_plain);
+}
+
 ir_const
 py_const_at(struct fe_reader *reader, PyObject *object, int depth)
 {
@@ -420,7 +449,7 @@ py_const_at(struct fe_reader *reader, PyObject *object, int depth)
     PyObject *enum_value = const_enum_value(interp, object);
     ir_const out;
     if (enum_value && depth <= PY_CONST_MAX_DEPTH)
-        return py_const_at(reader, enum_value, depth + 1);
+        return const_enum(reader, object, enum_value, depth);
     if (const_numpy(reader, object, &out) || const_numpy_limits(reader, object, &out) ||
         const_plain(reader, object, &out) || const_elements(reader, object, depth, &out))
         return out;

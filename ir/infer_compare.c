@@ -72,9 +72,28 @@ compare_is_sequence(enum ir_kind kind)
     return kind == IR_KIND_SCALAR || kind == IR_KIND_TUPLE || kind == IR_KIND_RANGE;
 }
 
+/* A member of a plain Enum equals itself alone. */
+static bool
+compare_is_member(struct infer *in, struct ir_cell a)
+{
+    return a.constant && ir_const_is_plain_member(ir_const_info(in->module, a.constant));
+}
+
+/* There is one object per member of an enum. */
+static bool
+compare_is_named(struct infer *in, struct ir_cell a)
+{
+    const struct ir_const_info *info = ir_const_info(in->module, a.constant);
+    return ir_const_may_be_member(info) && info->named;
+}
+
 static int
 compare_cells(struct infer *in, enum ir_cmpop op, struct ir_cell a, struct ir_cell b)
 {
+    bool by_name = compare_is_member(in, a) || compare_is_member(in, b);
+    if (by_name && a.constant && b.constant)
+        return op == IR_CMP_EQ || op == IR_CMP_NE ? (a.constant == b.constant) == (op == IR_CMP_EQ)
+                                                  : NO_RESULT;
     if (ir_type_is_scalar(a.type) && ir_type_is_scalar(b.type)) {
         ir_const folded =
             a.constant && b.constant ? infer_fold_cmp(in->module, op, a.constant, b.constant) : 0;
@@ -136,6 +155,10 @@ infer_rule_is(struct infer *in, struct ir_instance *instance, ir_ref ref, struct
     if (!infer_known(a.type) || !infer_known(b.type))
         return true;
     const char *op = negated ? "is not" : "is";
+    if (a.constant && b.constant && (compare_is_named(in, a) || compare_is_named(in, b))) {
+        compare_result(in, (a.constant == b.constant) != negated, out);
+        return true;
+    }
     bool objects = infer_object(in, a.type) || infer_object(in, b.type);
     bool bools = ir_type_is_scalar(a.type) && ir_type_is_scalar(b.type) &&
                  (a.type == IR_T_BOOL || b.type == IR_T_BOOL);

@@ -257,6 +257,12 @@ infer_rule_attr(struct infer *in, struct ir_instance *instance, ir_ref ref, stru
     struct ir_cell a = infer_operand(instance, ref, 0);
     if (!infer_known(a.type))
         return true;
+    ir_const member, value;
+    if (a.constant && ir_member_parts(in->module, a.constant, &member, &value) &&
+        (!strcmp(name, "name") || !strcmp(name, "value"))) {
+        *out = infer_constant(in, *name == 'n' ? member : value);
+        return true;
+    }
     if (infer_has_field_attr(in, a.type, name))
         return infer_rule_field(in, instance, ref, a.type, ir_insn(instance->func, ref)->imm, out);
     if (ir_type_info(in->module, a.type)->kind == IR_KIND_ARRAY)

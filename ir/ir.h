@@ -304,7 +304,8 @@ struct ir_const_info {
     uint8_t kind;   /* enum ir_const_kind */
     ir_type scalar; /* TYPED; DTYPE, ARRAY: any storable type; CLASS: bits of enum ir_class_own */
     uint32_t len;   /* STR: bytes; TUPLE, SLICE, CLASS, PARTIAL: elements */
-    ir_const named; /* TUPLE: its CLASS, or 0; ARRAY, CLASS, PARTIAL: above */
+    ir_const named; /* TUPLE: its CLASS, or 0; ARRAY, CLASS, PARTIAL: above; INT, UINT, FLOAT, BOOL,
+                     * STR: a STR, which member of an enum it is, or 0; then `scalar`: it is plain */
     union {
         int64_t i;
         uint64_t u;
@@ -507,6 +508,23 @@ ir_type ir_dtype_of(const struct ir_module *module, ir_const c);
 bool ir_same_dtype(const struct ir_module *module, ir_type a, ir_type b);
 /* Bytes of an ARRAY. */
 size_t ir_const_array_size(const struct ir_module *module, const struct ir_const_info *array);
+/* The constant as the member `name` ("Colour.RED") of an enum, if a constant of its kind can be one;
+ * a plain member equals only itself. */
+ir_const ir_const_member(struct ir_module *module, ir_const value, const char *name, bool is_plain);
+static inline bool
+ir_const_may_be_member(const struct ir_const_info *info)
+{
+    return info->kind == IR_C_INT || info->kind == IR_C_UINT || info->kind == IR_C_FLOAT ||
+           info->kind == IR_C_BOOL || info->kind == IR_C_STR;
+}
+static inline bool
+ir_const_is_plain_member(const struct ir_const_info *info)
+{
+    return ir_const_may_be_member(info) && info->named && info->scalar;
+}
+/* "RED" and the value of a member. */
+bool ir_member_parts(struct ir_module *module, ir_const c, ir_const *name_out,
+                     ir_const *value_out);
 ir_const ir_const_tuple(struct ir_module *module, uint32_t n, const ir_const *elems);
 ir_const ir_const_simple(struct ir_module *module, enum ir_const_kind kind, uint64_t u);
 void ir_const_print(const struct ir_module *module, ir_const c, struct sp_str *out);

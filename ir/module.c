@@ -321,6 +321,16 @@ const_keep(struct sp_arena *arena, struct ir_const_info *row, const char *text, 
     }
 }
 
+/* Which member of an enum the constant is. */
+static void
+const_keep_member(struct key *key, const struct ir_const_info *info, struct ir_const_info *row)
+{
+    row->named = info->named;
+    row->scalar = info->named ? info->scalar : 0;
+    key_add(key, &row->named, sizeof row->named);
+    key_add(key, &row->scalar, sizeof row->scalar);
+}
+
 ir_const
 ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
 {
@@ -340,9 +350,13 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
     case IR_C_UINT:
     case IR_C_FLOAT:
     case IR_C_BOOL:
+        const_keep_member(&key, info, &row);
+        row.u = info->u; /* the bits of i and f too */
+        key_add(&key, &row.u, sizeof row.u);
+        break;
     case IR_C_FUNC:
     case IR_C_INTRIN:
-        row.u = info->u; /* the bits of i and f too */
+        row.u = info->u;
         key_add(&key, &row.u, sizeof row.u);
         break;
     case IR_C_NONE:
@@ -352,6 +366,7 @@ ir_const_intern(struct ir_module *module, const struct ir_const_info *info)
         key_add(&key, &row.scalar, sizeof row.scalar);
         break;
     case IR_C_STR:
+        const_keep_member(&key, info, &row);
         row.len = info->len;
         row.str = info->str;
         text_len = info->len;
@@ -445,6 +460,30 @@ ir_const_str(struct ir_module *module, const char *text, size_t len)
 {
     return ir_const_intern(
         module, &(struct ir_const_info){.kind = IR_C_STR, .len = (uint32_t)len, .str = text});
+}
+
+ir_const
+ir_const_member(struct ir_module *module, ir_const value, const char *name, bool is_plain)
+{
+    struct ir_const_info info = *ir_const_info(module, value);
+    if (!ir_const_may_be_member(&info))
+        return value;
+    info.named = ir_const_str(module, name, strlen(name));
+    info.scalar = is_plain;
+    return ir_const_intern(module, &info);
+}
+
+bool
+ir_member_parts(struct ir_module *module, ir_const c, ir_const *name_out, ir_const *value_out)
+{
+    struct ir_const_info info = *ir_const_info(module, c);
+    if (!ir_const_may_be_member(&info) || !info.named)
+        return false;
+    const char *name = strrchr(ir_const_info(module, info.named)->str, '.') + 1;
+    *name_out = ir_const_str(module, name, strlen(name));
+    info.named = 0;
+    *value_out = ir_const_intern(module, &info);
+    return true;
 }
 
 ir_const

@@ -258,6 +258,21 @@ parse_array(struct ir_parse *p, int depth, ir_const *out)
     return true;
 }
 
+/* After "member". */
+static bool
+parse_member(struct ir_parse *p, int depth, bool is_plain, ir_const *out)
+{
+    char *name;
+    ir_const value;
+    if (!ir_parse_text(p, "name of the member", &name) || !const_at(p, depth + 1, &value))
+        return false;
+    const struct ir_const_info *info = ir_const_info(p->module, value);
+    if (!ir_const_may_be_member(info) || info->named || !strchr(name, '.'))
+        return ir_parse_fail(p, "\"Class.NAME\" and a number or a text expected");
+    *out = ir_const_member(p->module, value, name, is_plain);
+    return true;
+}
+
 /* Constants that start with a word. */
 static bool
 parse_word_const(struct ir_parse *p, int depth, ir_const *out)
@@ -311,6 +326,11 @@ parse_word_const(struct ir_parse *p, int depth, ir_const *out)
         if (!ir_lex_char(&p->lex, '('))
             return ir_parse_fail(p, "'(' expected");
         return parse_elems(p, IR_C_SLICE, depth, out);
+    } else if (IS("member") || IS("plain")) {
+        bool is_plain = IS("plain");
+        if (is_plain && !ir_lex_word(&p->lex, "member"))
+            return ir_parse_fail(p, "'member' expected");
+        return parse_member(p, depth, is_plain, out);
     } else if (IS("class")) {
         return parse_class(p, depth, out);
     } else if (IS("array")) {

@@ -104,6 +104,12 @@ static void
 print_const(const struct ir_module *module, ir_const c, struct sp_str *out)
 {
     const struct ir_const_info *info = ir_const_info(module, c);
+    if (ir_const_may_be_member(info) && info->named) {
+        const struct ir_const_info *name = ir_const_info(module, info->named);
+        sp_str_add(out, info->scalar ? "plain member " : "member ");
+        print_string(name->str, name->len, out);
+        sp_str_add_char(out, ' ');
+    }
     switch ((enum ir_const_kind)info->kind) {
     case IR_C_NONE_SLOT: sp_str_add(out, "_"); break;
     case IR_C_INT: sp_str_printf(out, "%" PRId64, info->i); break;

@@ -195,7 +195,8 @@ def unpacked_number(x):
 
 # kernel(float32[:])
 def identity_of_members(x):
-    if Colour.RED is Colour.HALF:  # error: BAD_OPERANDS values have no identity
+    m = Colour.RED if x[0] > 0 else Colour.HALF
+    if m is Colour.HALF:  # error: BAD_OPERANDS values have no identity
         x[0] = 0.0
 
 

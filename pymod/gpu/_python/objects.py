@@ -67,6 +67,8 @@ def numpy_type(x: Any) -> TypeObject | None:
 
 def number(x: Any) -> Any:
     """A number from outside: integers are int (uint64 typed), floats of 64 bits weak."""
+    if isinstance(x, enum.Flag):
+        x = x.value  # flags compute as numbers
     if isinstance(x, enum.Enum) and not isinstance(x, (int, float)):
         return NotImplemented
     lifted = lift(x)
