@@ -314,8 +314,8 @@ array_get_buffer(PyObject *object, Py_buffer *buffer, int flags)
         return -1;
     }
     if (view->elem || view->dtype == IR_T_BFLOAT16) {
-        PyErr_SetString(PyExc_BufferError,
-                        "such elements have no buffer format; use copy_to_host()");
+        PyErr_Format(PyExc_BufferError, "%.200s has no buffer format; use copy_to_host()",
+                     view->elem ? view->elem->text : ir_scalar_row(view->dtype)->name);
         return -1;
     }
     if (!array_has_order(view, flags)) {

@@ -68,34 +68,34 @@ cupy_find_names(struct pm_cupy *cupy)
 
 /* Remembers how the type gives the attribute, if by a data descriptor. */
 static void
-cupy_learn(struct pm_getter *getter, PyTypeObject *type)
+cupy_learn(struct pm_getter *how, PyTypeObject *type)
 {
-    PyObject *descriptor = PyObject_GetAttr((PyObject *)type, getter->name);
+    PyObject *descriptor = PyObject_GetAttr((PyObject *)type, how->name);
     PyErr_Clear();
     PyTypeObject *its = descriptor ? Py_TYPE(descriptor) : NULL;
     void *get = its ? PyType_GetSlot(its, Py_tp_descr_get) : NULL;
-    Py_CLEAR(getter->type);
-    Py_CLEAR(getter->descriptor);
+    Py_CLEAR(how->type);
+    Py_CLEAR(how->descriptor);
     if (!get || !PyType_GetSlot(its, Py_tp_descr_set)) {
         Py_XDECREF(descriptor);
         return;
     }
-    memcpy(&getter->get, &get, sizeof get);
-    getter->descriptor = descriptor;
-    getter->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
+    memcpy(&how->get, &get, sizeof get);
+    how->descriptor = descriptor;
+    how->type = (PyTypeObject *)Py_NewRef((PyObject *)type);
 }
 
 /* A new reference, or NULL with an exception. */
 static PyObject *
 cupy_get(struct pm_cupy *cupy, int which, PyObject *object)
 {
-    struct pm_getter *getter = &cupy->attributes[which];
+    struct pm_getter *how = &cupy->attributes[which];
     PyTypeObject *type = Py_TYPE(object);
-    if (__builtin_expect(getter->type != type, 0)) {
-        cupy_learn(getter, type);
-        return PyObject_GetAttr(object, getter->name);
+    if (__builtin_expect(how->type != type, 0)) {
+        cupy_learn(how, type);
+        return PyObject_GetAttr(object, how->name);
     }
-    return getter->get(getter->descriptor, object, (PyObject *)type);
+    return how->get(how->descriptor, object, (PyObject *)type);
 }
 
 bool
