@@ -326,6 +326,10 @@ pm_call_take(struct call *call, PyObject *const *values)
 {
     const struct pm_reading *reading = call->taking.reading;
     uint32_t n = reading->n_params + reading->has_varargs;
+    PyObject *stream = call->launcher->stream;
+    if (stream && Py_IS_TYPE(stream, call->taking.state->stream_type) &&
+        !pm_stream_parse(call->taking.state, stream, &call->stream))
+        return false; /* it was closed: the driver must not see it, not even for the arrays */
     for (uint32_t i = 0; i < n; i++)
         if (!call_add(call, i, values[i], 0))
             return false;

@@ -198,7 +198,7 @@ def with_objects(y, f, name, cast):
     i = gpu.grid(1)
     if name == "double":
         y[i] = cast(f(i) * 2)
-    elif name == Color.NAME.value:
+    elif name is Color.NAME:  # which equals no text, as in Python
         y[i] = -1
     else:
         y[i] = cast(f(i))
