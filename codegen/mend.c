@@ -37,6 +37,10 @@
  * one) an integer, 0 or -1, and converts it: the zero loses its sign. It keeps a selp.b32 of the
  * same bits.
  *
+ * Floats at odd addresses, as in packed records, are stored byte by byte. ptxas 13.0 makes of the
+ * lowest byte of int -> float the conversion back to a byte (I2F, F2I.U8). A move in assembly that
+ * it keeps is between.
+ *
  * Comparisons of bfloat16. With denormals flushed the back end writes setp.lt.ftz.bf16, which does
  * not exist, so they are done in float32.
  *
@@ -80,6 +84,42 @@ mend_assembly(struct cg_emit *e, LLVMBuilderRef builder, const char *text, LLVMV
         LLVMGetInlineAsm(type, text, strlen(text), constraints, sizeof constraints - 1, false,
                          false, LLVMInlineAsmDialectATT, false);
     return LLVMBuildCall2(builder, type, assembly, &operand, 1, "");
+}
+
+/* The bits of a float, which ptxas takes for nothing else. */
+static LLVMValueRef
+mend_bits(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef value, unsigned size_B)
+{
+    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, 8 * size_B);
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(e->context);
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(e->context);
+    value = LLVMBuildBitCast(builder, value, bits, "");
+    if (size_B <= 4) {
+        value = LLVMBuildZExt(builder, value, i32, "");
+        return LLVMBuildTrunc(builder, mend_assembly(e, builder, "mov.b32 $0, $1;", value), bits,
+                              "");
+    }
+    LLVMValueRef shift = LLVMConstInt(i64, 32, false);
+    LLVMValueRef low = LLVMBuildTrunc(builder, value, i32, "");
+    LLVMValueRef high = LLVMBuildTrunc(builder, LLVMBuildLShr(builder, value, shift, ""), i32, "");
+    low = LLVMBuildZExt(builder, mend_assembly(e, builder, "mov.b32 $0, $1;", low), i64, "");
+    high = LLVMBuildZExt(builder, mend_assembly(e, builder, "mov.b32 $0, $1;", high), i64, "");
+    return LLVMBuildOr(builder, low, LLVMBuildShl(builder, high, shift, ""), "");
+}
+
+static void
+mend_store(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef store)
+{
+    LLVMValueRef value = LLVMGetOperand(store, 0);
+    LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(value));
+    unsigned size_B = kind == LLVMHalfTypeKind || kind == LLVMBFloatTypeKind ? 2
+                      : kind == LLVMFloatTypeKind                            ? 4
+                      : kind == LLVMDoubleTypeKind                           ? 8
+                                                                             : 0;
+    if (LLVMGetAlignment(store) >= size_B || LLVMIsConstant(value) || LLVMIsALoadInst(value))
+        return;
+    LLVMPositionBuilderBefore(builder, store);
+    LLVMSetOperand(store, 0, mend_bits(e, builder, value, size_B));
 }
 
 /* Replaces a 16-bit `value` by what the instruction `text` makes of `from` in 32 bits. */
@@ -219,6 +259,7 @@ mend_insn(struct cg_emit *e, LLVMBuilderRef builder, LLVMValueRef insn)
             mend_zero(builder, insn);
         break;
     case LLVMFCmp: mend_compare(e, builder, insn); break;
+    case LLVMStore: mend_store(e, builder, insn); break;
     case LLVMSub:
         if (LLVMTypeOf(insn) == i16 && LLVMIsNull(LLVMGetOperand(insn, 0)))
             mend_narrow(e, builder, insn, LLVMGetOperand(insn, 1), "neg.s32 $0, $1;");
