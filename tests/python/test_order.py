@@ -283,3 +283,42 @@ def test_a_profiler_is_told(notes):
     with pytest.raises(KeyError), gpu.profiling():
         raise KeyError
     assert notes() == ["p 0x1", "p 0x0"]
+
+
+CLOSED = {
+    "launch": lambda s, x: COPY[1, 4, s](x, x),
+    "bind": lambda s, x: COPY[1, 4, s].bind(x, x)(),
+    "empty": lambda s, x: gpu.empty(4, stream=s),
+    "zeros": lambda s, x: gpu.zeros(4, stream=s),
+    "to_device": lambda s, x: gpu.to_device(np.zeros(4), stream=s),
+    "copy_to_host": lambda s, x: x.copy_to_host(stream=s),
+    "fill": lambda s, x: x.fill(1, stream=s),
+    "item": lambda s, x: x.getitem(0, stream=s),
+    "copy": lambda s, x: x.copy(stream=s),
+    "record": lambda s, x: gpu.event().record(s),
+    "wait": lambda s, x: recorded().wait(s),
+    "synchronize": lambda s, x: s.synchronize(),
+    "query": lambda s, x: s.query(),
+    "callback": lambda s, x: s.add_callback(print),
+    "enter": lambda s, x: s.__enter__(),
+    "graph": lambda s, x: gpu.graph(s).__enter__(),
+}
+
+
+def recorded():
+    event = gpu.event()
+    event.record()
+    return event
+
+
+@pytest.mark.parametrize("use", CLOSED)
+def test_the_driver_never_sees_a_closed_stream(fake, use):
+    """Its handle is freed memory to the real one; the stand-in ends the process."""
+    x, s = gpu.zeros(4), gpu.stream()
+    kept = COPY[1, 4, s]
+    kept(x, x)
+    s.close()
+    with pytest.raises(gpu.Error, match="closed"):
+        CLOSED[use](s, x)
+    with pytest.raises(gpu.Error, match="closed"):
+        kept(x, x)
