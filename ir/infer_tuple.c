@@ -61,7 +61,7 @@ infer_make_tuple(struct infer *in, uint32_t n, const struct ir_cell *cells)
 }
 
 /* Whether a list display, which is a tuple to us, becomes one to the program too: every use adds to
- * it or ends in tuple(...), as in (*a, 1). */
+ * it, ends in tuple(...), as in (*a, 1), or is a loop over it. */
 static bool
 tuple_is_passing_list(struct infer *in, const struct ir_instance *instance, ir_ref ref)
 {
@@ -72,6 +72,8 @@ tuple_is_passing_list(struct infer *in, const struct ir_instance *instance, ir_r
         const struct ir_insn *insn = ir_insn(instance->func, user);
         if (insn->op == IR_BIN && (insn->imm & ~IR_INPLACE) == IR_BIN_ADD &&
             ir_arg(instance->func, user, 0) == ref && tuple_is_passing_list(in, instance, user))
+            continue;
+        if (insn->op == IR_ITER) /* for v in (*a, 1): from 3.14 on over the list itself */
             continue;
         const struct ir_const_info *callee =
             insn->op == IR_CALL ? infer_object(in, infer_operand(instance, user, 0).type) : NULL;
