@@ -28,14 +28,6 @@ params_add(struct artifact *artifact, enum sp_param_kind kind, uint32_t argument
     artifact->params_size_B = offset_B + size_B;
 }
 
-/* A record's words of 64 bits. */
-static uint32_t
-params_words(const struct ir_argtype *arg)
-{
-    uint32_t size_B = 0, align;
-    return ir_storable_of_text(arg->elem, &size_B, &align) ? (size_B + 7) / 8 : 0;
-}
-
 /* How many machine parameters the arguments stand for. */
 static uint32_t
 params_count(const struct ir_argtype *args, uint32_t n_args)
@@ -43,7 +35,7 @@ params_count(const struct ir_argtype *args, uint32_t n_args)
     uint32_t n = 0;
     for (uint32_t i = 0; i < n_args; i++) {
         if (args[i].kind == IR_ARG_SCALAR)
-            n += args[i].elem ? params_words(&args[i]) : 1;
+            n += args[i].elem ? ir_argtype_words(&args[i]) : 1;
         else if (args[i].kind == IR_ARG_ARRAY)
             n += 1 + args[i].rank * (args[i].layout == IR_LAYOUT_ANY ? 2u : 1u);
     }
@@ -75,7 +67,7 @@ cg_params_fill(struct cg_emit *e)
     artifact->n_arguments = request->n_args ? request->n_args : n;
     for (uint32_t i = 0; i < request->n_args; i++) {
         if (request->args[i].kind == IR_ARG_SCALAR && request->args[i].elem)
-            for (uint32_t word = 0, n_words = params_words(&request->args[i]); word < n_words;
+            for (uint32_t word = 0, n_words = ir_argtype_words(&request->args[i]); word < n_words;
                  word++)
                 params_add(artifact, SP_PARAM_WORD, i, word, 8);
         else if (request->args[i].kind == IR_ARG_SCALAR)

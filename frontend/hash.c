@@ -22,6 +22,13 @@ hash_storable(struct sp_hash *hash, const struct ir_module *module, ir_type type
     sp_str_finish(&text);
 }
 
+/* Which member of an enum it is. */
+static void
+hash_member(struct sp_hash *hash, const struct ir_const_info *info)
+{
+    sp_hash_add_u64(hash, (uint64_t)info->named << 1 | (info->scalar != 0));
+}
+
 static void
 hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir_const_info *info)
 {
@@ -35,7 +42,7 @@ hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir
         sp_hash_add_u64(hash, info->u);
         return;
     case IR_C_FLOAT: {
-        sp_hash_add_u64(hash, (uint64_t)info->named << 1 | (info->scalar != 0));
+        hash_member(hash, info);
         uint64_t bits;
         memcpy(&bits, &info->f, sizeof bits);
         sp_hash_add_u64(hash, bits);
@@ -44,13 +51,13 @@ hash_const(struct sp_hash *hash, const struct ir_module *module, const struct ir
     case IR_C_INT:
     case IR_C_UINT:
     case IR_C_BOOL:
-        sp_hash_add_u64(hash, (uint64_t)info->named << 1 | (info->scalar != 0));
+        hash_member(hash, info);
         sp_hash_add_u64(hash, info->u);
         return;
     case IR_C_FUNC:
     case IR_C_INTRIN: sp_hash_add_u64(hash, info->u); return;
     case IR_C_STR:
-        sp_hash_add_u64(hash, (uint64_t)info->named << 1 | (info->scalar != 0));
+        hash_member(hash, info);
         sp_hash_add_u64(hash, info->len);
         sp_hash_add(hash, info->str, info->len);
         return;

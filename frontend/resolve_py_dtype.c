@@ -20,22 +20,6 @@ dtype_number(PyObject *object, const char *attribute)
     return number;
 }
 
-static void
-dtype_add_name(const char *name, struct sp_str *text)
-{
-    bool word = *name && !(*name >= '0' && *name <= '9');
-    for (const char *c = name; *c; c++)
-        word &= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                *c == '_';
-    sp_str_add(text, word ? "" : "\"");
-    for (const char *c = name; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            sp_str_add_char(text, '\\');
-        sp_str_add_char(text, *c);
-    }
-    sp_str_add(text, word ? "" : "\"");
-}
-
 /* `[2, 3]` behind the type of a field that is an array. */
 static bool
 dtype_add_shape(PyObject *shape, struct sp_str *text)
@@ -61,7 +45,7 @@ dtype_add_field(PyObject *name, PyObject *field, int depth, long long *end, stru
         return false;
     if ((size_t)len != strlen(name_text))
         return false;
-    dtype_add_name(name_text, text);
+    ir_field_name_print(name_text, text);
     sp_str_add(text, ": ");
     PyObject *sub = PyObject_GetAttrString(dtype, "subdtype");
     bool ok = sub != NULL;

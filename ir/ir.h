@@ -474,6 +474,8 @@ ir_type ir_type_record(struct ir_module *module, uint32_t n, const ir_const *nam
                        const ir_type *types, const uint32_t *offsets, uint32_t size_B);
 /* The number of a field, or -1. */
 int ir_record_field(const struct ir_module *module, ir_type record, const char *name, size_t len);
+/* A field's name as the text of its record has it, in quotes unless it is a word. */
+void ir_field_name_print(const char *name, struct sp_str *out);
 /* The type that a text begins with; else what is wrong, at `*end_out`. storable_text.c */
 SP_MUST_CHECK bool ir_storable_parse(struct ir_module *module, const char *text,
                                      const char **end_out, ir_type *type_out,
@@ -596,6 +598,8 @@ struct ir_argtype {
     const char *elem; /* other storable types: its text (storable_text.c), `dtype` is the caller's; else NULL */
     const void *host; /* OBJECT, the class of a TUPLE: handed to the oracle; else NULL */
 };
+/* How many words of 64 bits a record by value is passed in; 0: the argument is none. */
+uint32_t ir_argtype_words(const struct ir_argtype *arg);
 /* The place behind the argument at `i` and all its elements. */
 uint32_t ir_argtype_end(const struct ir_argtype *args, uint32_t i);
 /* The storable type of an argument's elements. */

@@ -225,6 +225,8 @@ ir_ref lower_inside(struct lower *l, ir_ref py, const char *name, struct lower_v
                     ir_ref length);
 /* The address of the element that `index` names; `py` is the place. */
 ir_ref lower_address(struct lower *l, ir_ref py, ir_ref array_py, struct lower_value index);
+/* The array of rank 0 at one of its elements; what a record is as a value. */
+ir_type lower_without_axes(struct lower *l, ir_type array);
 /* An element of an array of this type: its leaves; what a reference stands for, as rank 0. */
 struct lower_value lower_load(struct lower *l, ir_ref address, ir_type array);
 void lower_store(struct lower *l, ir_ref py, ir_ref address, struct lower_value value,

@@ -47,9 +47,8 @@ element_load(struct lower *l, ir_ref address, const struct ir_type_info *array, 
     return bits;
 }
 
-/* The type of a record as a value: the array's without its axes. */
-static ir_type
-element_reference(struct lower *l, ir_type array)
+ir_type
+lower_without_axes(struct lower *l, ir_type array)
 {
     struct ir_type_info info = *lower_info(l, array);
     info.rank = 0;
@@ -63,7 +62,7 @@ lower_load(struct lower *l, ir_ref address, ir_type array)
 {
     struct ir_type_info info = *lower_info(l, array);
     if (ir_is_reference(l->py, info.dtype))
-        return lower_value_new(l, element_reference(l, array), 1, &address);
+        return lower_value_new(l, lower_without_axes(l, array), 1, &address);
     struct ir_leaf leaves[IR_MAX_ELEMENT_LEAVES];
     uint32_t n = ir_storable_leaves(l->py, info.dtype, leaves);
     ir_type type = ir_element_type(info.dtype);

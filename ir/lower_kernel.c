@@ -18,13 +18,9 @@ kernel_words(const struct lower *l, ir_type type)
 uint32_t
 lower_kernel_extra(const struct lower *l)
 {
-    uint32_t n = 0, size_B = 0, align;
-    for (uint32_t i = 0; i < l->typed->n_args; i++) {
-        const struct ir_argtype *arg = &l->typed->args[i];
-        if (arg->kind == IR_ARG_SCALAR && arg->elem &&
-            ir_storable_of_text(arg->elem, &size_B, &align))
-            n += (size_B + 7) / 8;
-    }
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < l->typed->n_args; i++)
+        n += ir_argtype_words(&l->typed->args[i]);
     return n;
 }
 

@@ -151,11 +151,7 @@ lower_store_record(struct lower *l, ir_ref py, ir_ref address, struct lower_valu
         return;
     }
     assert(from.kind == IR_KIND_TUPLE && "inference allows records and tuples");
-    struct ir_type_info one = to;
-    one.rank = 0;
-    one.layout = IR_LAYOUT_C;
-    one.object = 0;
-    struct lower_value target = lower_value_new(l, ir_type_intern(l->py, &one), 1, &address);
+    struct lower_value target = lower_value_new(l, lower_without_axes(l, array), 1, &address);
     for (uint32_t k = 0; k < record.n_elems; k++)
         lower_store_view(l, py, record_view(l, target, k), lower_elem(l, value, k));
 }
@@ -168,15 +164,12 @@ static ir_ref record_same(struct lower *l, struct lower_value a, struct lower_va
 static ir_ref
 record_same_elements(struct lower *l, struct lower_value a, struct lower_value b)
 {
-    struct ir_type_info info_a = *lower_info(l, a.type), info_b = *lower_info(l, b.type);
+    const struct ir_type_info info = *lower_info(l, a.type);
     ir_ref zero = lower_int(l, IR_T_I64, 0), count = lower_int(l, IR_T_I64, 1);
-    for (uint32_t i = 0; i < info_a.rank; i++)
+    for (uint32_t i = 0; i < info.rank; i++)
         count = lower_op2(l, IR_MUL, count, a.parts[1 + i]);
-    info_a.rank = info_b.rank = 0;
-    info_a.layout = info_b.layout = IR_LAYOUT_C;
-    info_a.object = info_b.object = 0;
-    ir_type one_a = ir_type_intern(l->py, &info_a), one_b = ir_type_intern(l->py, &info_b);
-    ir_ref size = lower_int(l, IR_T_I64, lower_itemsize(l, &info_a));
+    ir_type one_a = lower_without_axes(l, a.type), one_b = lower_without_axes(l, b.type);
+    ir_ref size = lower_int(l, IR_T_I64, lower_itemsize(l, &info));
     struct lower_loop loop;
     lower_loop_open(l, &loop, 2, (ir_ref[]){zero, lower_bool(l, true)});
     lower_mark_nonneg(l, loop.phis[0]);

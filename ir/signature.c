@@ -56,35 +56,10 @@ signature_fail(const struct signature *s, const char *at, const char *format, ..
     return sp_diag_set(s->diag, SP_E_BAD_SIGNATURE, NULL, s->text, text);
 }
 
-static void
-skip_blank(struct signature *s)
-{
-    s->at += strspn(s->at, " \t\r\n");
-}
-
-static bool
-take(struct signature *s, const char *token)
-{
-    skip_blank(s);
-    size_t len = strlen(token);
-    if (strncmp(s->at, token, len) != 0)
-        return false;
-    s->at += len;
-    return true;
-}
-
-/* The word at the cursor, which stays; its length. */
-static size_t
-word_len(struct signature *s)
-{
-    skip_blank(s);
-    return strspn(s->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-}
-
 static bool
 parse_scalar(struct signature *s, ir_type *out)
 {
-    size_t len = word_len(s);
+    size_t len = ir_text_word(&s->at);
     if (!len && !*s->at)
         return signature_fail(s, s->at, "a type is missing");
     if (!len)
@@ -111,27 +86,27 @@ parse_axes(struct signature *s, struct ir_argtype *arg)
     uint32_t dense = UINT32_MAX; /* the axis marked ::1 */
     const char *dense_at = NULL;
     uint32_t rank = 0;
-    skip_blank(s);
-    if (take(s, "]"))
+    ir_text_blank(&s->at);
+    if (ir_text_take(&s->at, "]"))
         return true; /* no axes */
     do {
         if (rank == IR_MAX_RANK)
             return signature_fail(s, s->at, "more than %d dimensions", IR_MAX_RANK);
-        skip_blank(s);
+        ir_text_blank(&s->at);
         const char *at = s->at;
-        if (take(s, "::")) {
-            if (!take(s, "1"))
+        if (ir_text_take(&s->at, "::")) {
+            if (!ir_text_take(&s->at, "1"))
                 return signature_fail(s, s->at, "'::1' is the only step");
             if (dense != UINT32_MAX)
                 return signature_fail(s, at, "a second '::1'");
             dense = rank;
             dense_at = at;
-        } else if (!take(s, ":")) {
+        } else if (!ir_text_take(&s->at, ":")) {
             return signature_fail(s, s->at, "':' or '::1' expected");
         }
         rank++;
-    } while (take(s, ","));
-    if (!take(s, "]"))
+    } while (ir_text_take(&s->at, ","));
+    if (!ir_text_take(&s->at, "]"))
         return signature_fail(s, s->at, "']' expected");
     if (dense != UINT32_MAX && dense != 0 && dense != rank - 1)
         return signature_fail(s, dense_at, "'::1' must be the first or the last dimension");
@@ -152,13 +127,13 @@ parse_tuple(struct signature *s, int depth)
     sp_vec_push(s->arena, &s->args, (struct ir_argtype){.kind = IR_ARG_TUPLE});
     if (depth == SIGNATURE_MAX_DEPTH)
         return signature_fail(s, s->at, "tuples nested too deeply");
-    while (!take(s, ")")) {
+    while (!ir_text_take(&s->at, ")")) {
         if (!parse_arg(s, depth + 1))
             return false;
         n++;
-        if (take(s, ","))
+        if (ir_text_take(&s->at, ","))
             continue;
-        if (!take(s, ")"))
+        if (!ir_text_take(&s->at, ")"))
             return signature_fail(s, s->at, "',' or ')' expected");
         break;
     }
@@ -190,7 +165,7 @@ parse_storable(struct signature *s, struct ir_argtype *arg)
 static bool
 parse_elem(struct signature *s, struct ir_argtype *arg, ir_type *type_out)
 {
-    size_t len = word_len(s);
+    size_t len = ir_text_word(&s->at);
     if (len == 6 && !strncmp(s->at, "record(", 7))
         return parse_storable(s, arg);
     if (!parse_scalar(s, type_out))
@@ -224,7 +199,7 @@ static void
 skip_modules(struct signature *s)
 {
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
-        if (take(s, modules[i]))
+        if (ir_text_take(&s->at, modules[i]))
             i = (size_t)-1; /* once more, for the next one */
 }
 
@@ -233,7 +208,8 @@ static bool
 take_call(struct signature *s, const char *word)
 {
     const char *start = s->at;
-    if (word_len(s) == strlen(word) && take(s, word) && take(s, "("))
+    if (ir_text_word(&s->at) == strlen(word) && ir_text_take(&s->at, word) &&
+        ir_text_take(&s->at, "("))
         return true;
     s->at = start;
     return false;
@@ -244,7 +220,7 @@ static uint32_t
 parse_number(struct signature *s, uint32_t most)
 {
     uint32_t n = 0;
-    skip_blank(s);
+    ir_text_blank(&s->at);
     const char *start = s->at;
     while (*s->at >= '0' && *s->at <= '9' && n <= most)
         n = n * 10 + (uint32_t)(*s->at++ - '0');
@@ -265,7 +241,7 @@ parse_uniform(struct signature *s, int depth)
         return signature_fail(s, s->at, "tuples nested too deeply");
     if (!parse_arg(s, depth + 1))
         return false;
-    if (!take(s, ",") && !take(s, "x"))
+    if (!ir_text_take(&s->at, ",") && !ir_text_take(&s->at, "x"))
         return signature_fail(s, s->at, "',' and the number of elements expected");
     uint32_t n = parse_number(s, SIGNATURE_MAX_ARGS), n_each = s->args.len - head - 1;
     if (!n)
@@ -277,7 +253,7 @@ parse_uniform(struct signature *s, int depth)
         sp_vec_push(s->arena, &s->args, again);
     }
     s->args.data[head].n_elems = (uint16_t)n;
-    return take(s, ")") || signature_fail(s, s->at, "')' expected");
+    return ir_text_take(&s->at, ")") || signature_fail(s, s->at, "')' expected");
 }
 
 /* After "Array(", as in Array(float32, 2, 'C') and array(float32, 2d, C). */
@@ -287,34 +263,34 @@ parse_named_array(struct signature *s)
     ir_type dtype = IR_T_NONE;
     struct ir_argtype arg = {.kind = IR_ARG_ARRAY};
     skip_modules(s);
-    skip_blank(s);
+    ir_text_blank(&s->at);
     const char *start = s->at;
     if (!parse_elem(s, &arg, &dtype) || (!arg.elem && !parse_check_width(s, start, dtype)))
         return false;
     arg.dtype = (uint16_t)dtype;
-    if (!take(s, ","))
+    if (!ir_text_take(&s->at, ","))
         return signature_fail(s, s->at, "',' and the number of dimensions expected");
     arg.rank = (uint8_t)parse_number(s, IR_MAX_RANK);
     if (!arg.rank)
         return false;
-    (void)take(s, "d");
-    if (!take(s, ","))
+    (void)ir_text_take(&s->at, "d");
+    if (!ir_text_take(&s->at, ","))
         return signature_fail(s, s->at, "',' and the layout expected");
-    bool quoted = take(s, "'") || take(s, "\"");
-    if (take(s, "C"))
+    bool quoted = ir_text_take(&s->at, "'") || ir_text_take(&s->at, "\"");
+    if (ir_text_take(&s->at, "C"))
         arg.layout = IR_LAYOUT_C;
-    else if (take(s, "F"))
+    else if (ir_text_take(&s->at, "F"))
         arg.layout = IR_LAYOUT_F;
-    else if (take(s, "A"))
+    else if (ir_text_take(&s->at, "A"))
         arg.layout = IR_LAYOUT_ANY;
     else
         return signature_fail(s, s->at, "the layout is C, F or A");
-    if (quoted && !take(s, "'") && !take(s, "\""))
+    if (quoted && !ir_text_take(&s->at, "'") && !ir_text_take(&s->at, "\""))
         return signature_fail(s, s->at, "the quote is not closed");
     if (arg.rank == 1 && arg.layout == IR_LAYOUT_F)
         arg.layout = IR_LAYOUT_C;
     sp_vec_push(s->arena, &s->args, arg);
-    return take(s, ")") || signature_fail(s, s->at, "')' expected");
+    return ir_text_take(&s->at, ")") || signature_fail(s, s->at, "')' expected");
 }
 
 /* Adds an argument with all its elements. */
@@ -323,32 +299,33 @@ parse_arg(struct signature *s, int depth)
 {
     struct ir_argtype arg = {.kind = IR_ARG_SCALAR, .layout = IR_LAYOUT_C};
     ir_type type = IR_T_NONE;
-    skip_blank(s);
+    ir_text_blank(&s->at);
     const char *start = s->at;
     if (s->args.len >= SIGNATURE_MAX_ARGS)
         return signature_fail(s, s->at, "too many arguments");
-    if (take(s, "("))
+    if (ir_text_take(&s->at, "("))
         return parse_tuple(s, depth);
     skip_modules(s);
     if (take_call(s, "UniTuple"))
         return parse_uniform(s, depth);
     if (take_call(s, "Tuple")) {
-        if (!take(s, "("))
+        if (!ir_text_take(&s->at, "("))
             return signature_fail(s, s->at, "write Tuple((int32, float32))");
-        return parse_tuple(s, depth) && (take(s, ")") || signature_fail(s, s->at, "')' expected"));
+        return parse_tuple(s, depth) &&
+               (ir_text_take(&s->at, ")") || signature_fail(s, s->at, "')' expected"));
     }
     if (take_call(s, "Array") || take_call(s, "array"))
         return parse_named_array(s);
     if (!parse_elem(s, &arg, &type))
         return false;
     arg.dtype = (uint16_t)type;
-    if (take(s, "[")) {
+    if (ir_text_take(&s->at, "[")) {
         if (!arg.elem && !parse_check_width(s, start, type))
             return false;
         arg.kind = IR_ARG_ARRAY;
         if (!parse_axes(s, &arg))
             return false;
-        skip_blank(s);
+        ir_text_blank(&s->at);
         if (*s->at == '[')
             return signature_fail(s, s->at, "arrays of arrays do not exist");
     } else if (arg.elem && !parse_check_size(s, start, &arg)) {
@@ -378,12 +355,12 @@ static bool
 parse_result(struct signature *s, bool *inside)
 {
     const char *start = s->at;
-    skip_blank(s);
+    ir_text_blank(&s->at);
     if (!*s->at)
         return true;
     if (!parse_arg(s, 0))
         return false;
-    *inside = take(s, "(");
+    *inside = ir_text_take(&s->at, "(");
     s->args.len = 0;
     if (!*inside)
         s->at = start;
@@ -406,7 +383,7 @@ static bool
 parse_open(struct signature *s, bool *inside)
 {
     skip_modules(s);
-    size_t len = word_len(s);
+    size_t len = ir_text_word(&s->at);
     const char *start = s->at;
     const char *after = start + len + strspn(start + len, " \t\r\n");
     *inside = *after == '(' && (len || closes_at_end(after)) && !is_form(start, len);
@@ -433,20 +410,20 @@ signature_parse(const char *text, bool has_result, struct sp_arena *arena,
     if (!parse_open(&s, &inside))
         return false;
     for (;;) {
-        skip_blank(&s);
+        ir_text_blank(&s.at);
         if (!*s.at || *s.at == ')')
             break;
         if (!parse_arg(&s, 0))
             return false;
-        if (take(&s, ","))
+        if (ir_text_take(&s.at, ","))
             continue;
         if (*s.at && *s.at != ')')
             return signature_fail(&s, s.at, "',' expected");
         break;
     }
-    if (inside && !take(&s, ")"))
+    if (inside && !ir_text_take(&s.at, ")"))
         return signature_fail(&s, s.at, "')' expected");
-    skip_blank(&s);
+    ir_text_blank(&s.at);
     if (*s.at)
         return signature_fail(&s, s.at, "nothing more expected");
     *args_out = s.args.data;

@@ -126,6 +126,15 @@ ir_storable_of_text(const char *text, uint32_t *size_B_out, uint32_t *align_out)
     return ok;
 }
 
+uint32_t
+ir_argtype_words(const struct ir_argtype *arg)
+{
+    uint32_t size_B = 0, align;
+    bool is_record =
+        arg->kind == IR_ARG_SCALAR && arg->elem && ir_storable_of_text(arg->elem, &size_B, &align);
+    return is_record ? (size_B + 7) / 8 : 0;
+}
+
 /* ---- Fields of arrays of records ---- */
 
 static ir_const

@@ -20,14 +20,11 @@
 static bool
 storable_is_word(const char *name)
 {
-    bool word = *name && !isdigit((unsigned char)*name);
-    for (; *name; name++)
-        word &= isalnum((unsigned char)*name) || *name == '_';
-    return word;
+    return *name && !isdigit((unsigned char)*name) && !name[strspn(name, IR_TEXT_WORD)];
 }
 
-static void
-storable_name(const char *name, struct sp_str *out)
+void
+ir_field_name_print(const char *name, struct sp_str *out)
 {
     if (storable_is_word(name)) {
         sp_str_add(out, name);
@@ -49,7 +46,7 @@ storable_record(const struct ir_module *module, const struct ir_type_info *info,
     sp_str_add(out, "record(");
     for (uint32_t i = 0; i < info->n_elems; i++) {
         sp_str_add(out, i ? ", " : "");
-        storable_name(ir_const_info(module, info->names[i])->str, out);
+        ir_field_name_print(ir_const_info(module, info->names[i])->str, out);
         sp_str_add(out, ": ");
         ir_text_storable(module, info->elems[i], out);
         if (info->offsets[i] != end)
@@ -95,27 +92,10 @@ storable_fail(struct storable *s, const char *wrong)
     return false;
 }
 
-static void
-storable_blank(struct storable *s)
-{
-    s->at += strspn(s->at, " \t\r\n");
-}
-
-static bool
-storable_take(struct storable *s, const char *token)
-{
-    storable_blank(s);
-    size_t len = strlen(token);
-    if (strncmp(s->at, token, len) != 0)
-        return false;
-    s->at += len;
-    return true;
-}
-
 static bool
 storable_number(struct storable *s, uint32_t *out)
 {
-    storable_blank(s);
+    ir_text_blank(&s->at);
     char *end;
     unsigned long long value = strtoull(s->at, &end, 10);
     if (!isdigit((unsigned char)*s->at) || value > IR_MAX_STATIC_B)
@@ -125,34 +105,24 @@ storable_number(struct storable *s, uint32_t *out)
     return true;
 }
 
-static size_t
-storable_word(struct storable *s)
-{
-    storable_blank(s);
-    size_t len = 0;
-    while (isalnum((unsigned char)s->at[len]) || s->at[len] == '_')
-        len++;
-    return len;
-}
-
 static bool
 storable_field_name(struct storable *s, ir_const *out)
 {
     char text[256];
-    size_t len = storable_word(s);
+    size_t len = ir_text_word(&s->at);
     if (len) {
         *out = ir_const_str(s->module, s->at, len);
         s->at += len;
         return true;
     }
-    if (!storable_take(s, "\""))
+    if (!ir_text_take(&s->at, "\""))
         return storable_fail(s, "the name of a field expected");
     for (; *s->at && *s->at != '"' && len < sizeof text - 1; s->at++) {
         s->at += *s->at == '\\' && s->at[1];
         text[len++] = *s->at;
     }
     *out = ir_const_str(s->module, text, len);
-    return storable_take(s, "\"") || storable_fail(s, "'\"' expected");
+    return ir_text_take(&s->at, "\"") || storable_fail(s, "'\"' expected");
 }
 
 static bool storable_parse(struct storable *s, unsigned depth, ir_type *out);
@@ -170,8 +140,8 @@ storable_inner(struct storable *s, ir_type elem, ir_type *out)
         if (!storable_number(s, &extent))
             return false;
         extents[n++] = ir_const_int(s->module, extent);
-    } while (storable_take(s, ","));
-    if (!storable_take(s, "]"))
+    } while (ir_text_take(&s->at, ","));
+    if (!ir_text_take(&s->at, "]"))
         return storable_fail(s, "']' expected");
     *out = ir_type_inner(s->module, elem, n, extents);
     return *out != IR_T_NONE || storable_fail(s, "the array is too large");
@@ -190,20 +160,20 @@ storable_fields(struct storable *s, unsigned depth, ir_type *out)
     uint32_t end = 0, size = 0;
     if (depth == STORABLE_MAX_DEPTH)
         return storable_fail(s, "records nested too deeply");
-    while (!storable_take(s, ")") && !storable_take(s, ";")) {
+    while (!ir_text_take(&s->at, ")") && !ir_text_take(&s->at, ";")) {
         ir_const name = 0;
         ir_type type = IR_T_NONE;
         if (names.len == STORABLE_MAX_FIELDS)
             return storable_fail(s, "more than 1024 fields");
         if (!storable_field_name(s, &name))
             return false;
-        if (!storable_take(s, ":"))
+        if (!ir_text_take(&s->at, ":"))
             return storable_fail(s, "':' and the field's type expected");
         if (!storable_parse(s, depth + 1, &type))
             return false;
-        if (storable_take(s, "[") && !storable_inner(s, type, &type))
+        if (ir_text_take(&s->at, "[") && !storable_inner(s, type, &type))
             return false;
-        if (storable_take(s, "@") && !storable_number(s, &end))
+        if (ir_text_take(&s->at, "@") && !storable_number(s, &end))
             return false;
         for (uint32_t i = 0; i < names.len; i++)
             if (names.data[i] == name)
@@ -215,7 +185,7 @@ storable_fields(struct storable *s, unsigned depth, ir_type *out)
         size = end > size ? end : size;
         if (size > IR_MAX_STATIC_B)
             return storable_fail(s, "the record is too large");
-        if (storable_take(s, ","))
+        if (ir_text_take(&s->at, ","))
             continue;
         if (*s->at != ')' && *s->at != ';')
             return storable_fail(s, "',' or ')' expected");
@@ -227,7 +197,7 @@ storable_fields(struct storable *s, unsigned depth, ir_type *out)
         if (given < size)
             return storable_fail(s, "the fields need more bytes");
         size = given;
-        if (!storable_take(s, ")"))
+        if (!ir_text_take(&s->at, ")"))
             return storable_fail(s, "')' expected");
     } else {
         size = end;
@@ -241,7 +211,7 @@ storable_fields(struct storable *s, unsigned depth, ir_type *out)
 static bool
 storable_parse(struct storable *s, unsigned depth, ir_type *out)
 {
-    size_t len = storable_word(s);
+    size_t len = ir_text_word(&s->at);
     if (len == 6 && !memcmp(s->at, "record", 6) && s->at[6] == '(') {
         s->at += 7;
         return storable_fields(s, depth, out);

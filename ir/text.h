@@ -2,7 +2,37 @@
 #ifndef IR_TEXT_H
 #define IR_TEXT_H
 
+#include <string.h>
+
 #include "ir/ir.h"
+
+/* A text that is read from `*at` on. Blanks are skipped before anything. */
+static inline void
+ir_text_blank(const char **at)
+{
+    *at += strspn(*at, " \t\r\n");
+}
+
+static inline bool
+ir_text_take(const char **at, const char *token)
+{
+    ir_text_blank(at);
+    size_t len = strlen(token);
+    if (strncmp(*at, token, len) != 0)
+        return false;
+    *at += len;
+    return true;
+}
+
+#define IR_TEXT_WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+
+/* The word there, which stays; its length. */
+static inline size_t
+ir_text_word(const char **at)
+{
+    ir_text_blank(at);
+    return strspn(*at, IR_TEXT_WORD);
+}
 
 /* Shortest decimal that reads back as the same double, with a point or exponent; inf, -inf, nan. */
 void ir_text_float(double value, struct sp_str *out);

@@ -96,11 +96,9 @@ type_text(const struct ir_module *module, ir_type type, int depth, struct sp_str
     case IR_KIND_RECORD:
     case IR_KIND_INNER: ir_text_storable(module, type, out); break;
     case IR_KIND_ARRAY:
-        if (!info->rank && ir_is_reference(module, info->dtype)) {
-            type_text(module, info->dtype, depth + 1, out);
-            break;
-        }
         type_text(module, info->dtype, depth + 1, out);
+        if (!info->rank && ir_is_reference(module, info->dtype))
+            break; /* a record, which is not called an array */
         ir_text_axes(info->rank, (enum ir_layout)info->layout, out);
         if (info->space == IR_SPACE_SHARED)
             sp_str_add(out, " (shared)");

@@ -33,10 +33,13 @@ python_call(PyObject *self, const char *function, PyObject *args, PyObject *kwar
     }
 #include "pymod/kernel_python.def"
 
+/* After an exception, which the caller raises, nothing more is added. */
 static void
 numbers_add(void *list, void *value)
 {
     struct pm_entry *entry = value;
+    if (PyErr_Occurred())
+        return;
     struct rt_attributes a = {0};
     if (entry->code)
         a = entry->code->attributes;
@@ -45,8 +48,8 @@ numbers_add(void *list, void *value)
     ir_signature_print(entry->args, entry->n_args, &text);
     PyObject *row = Py_BuildValue("sIIIII", text.data, a.registers, a.shared_B, a.local_B,
                                   a.constant_B, a.max_threads);
-    if (!row || PyList_Append(list, row) < 0)
-        PyErr_Clear();
+    if (row)
+        (void)PyList_Append(list, row);
     Py_XDECREF(row);
     sp_str_finish(&text);
 }
@@ -59,5 +62,7 @@ pm_kernel_numbers(PyObject *object, PyObject *unused)
     PyObject *list = PyList_New(0);
     if (list && self->readings[0])
         rt_cache_each(self->readings[0]->cache, numbers_add, list);
+    if (list && PyErr_Occurred())
+        Py_CLEAR(list);
     return list;
 }

@@ -57,14 +57,14 @@ bool pm_view_broadcast(const struct pm_view *from, const struct pm_view *shape,
                        struct pm_view *out);
 /* The same pairs of elements with as few axes as possible: views of equal shapes, in any order. */
 void pm_view_merge(struct pm_view *to, struct pm_view *from);
-/* Log2 of what the addresses of elements are multiples of: of scalars their size, as addresses promise
- * no more until launches look at them; of others as far as it helps their fields. */
 /* Of its elements, for messages. */
 static inline const char *
 pm_view_type_name(const struct pm_view *view)
 {
     return view->elem ? view->elem->text : ir_scalar_row(view->dtype)->name;
 }
+/* Log2 of what the addresses of elements are multiples of: of scalars their size, as addresses promise
+ * no more until launches look at them; of others as far as it helps their fields. */
 uint8_t pm_view_align(const struct pm_view *view);
 bool pm_view_same_shape(const struct pm_view *a, const struct pm_view *b);
 /* The same elements in the same order. */

@@ -227,8 +227,10 @@ staging_wait_abroad(struct call *call)
         if (!call->args[i].view || call->args[i].foreign)
             continue;
         const struct pm_array *array = (const struct pm_array *)call->args[i].object;
+        if (array->dev == call->taking.dev)
+            continue;
         pm_quiet_begin(call->taking.state);
-        bool ok = array->dev == call->taking.dev || pm_wait(call->taking.state, array->dev, NULL);
+        bool ok = pm_wait(call->taking.state, array->dev, NULL);
         pm_quiet_end(call->taking.state);
         if (!ok)
             return false;

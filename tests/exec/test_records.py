@@ -297,3 +297,12 @@ def test_code_for_gpus():
     signature = "record(id: int32, x: float32, pos: float32[3])[::1]"
     text = kit.kernel(source).ptx(f"{signature}, {signature}", arch="sm_75")
     assert ".entry kernel" in text and "ld.global.b32" in text or "ld.global.u32" in text
+
+
+@pytest.mark.parametrize("name", [" a", "1x", 'q"t', "a\\b", "x y", "é"])
+def test_names_that_are_no_words(name):
+    a = np.zeros(2, [(name, "<f8"), ("n", "<i4")])
+    a[name], a["n"] = [3, 4], [5, 6]
+    source = f"def kernel(a):\n for i in range(a.size):\n  a[i][{name!r}] += a[i]['n']"
+    agree(source, a)
+    assert a[name].tolist() == [8.0, 10.0]
