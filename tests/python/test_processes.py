@@ -44,7 +44,13 @@ def needs(*packages):
 
 # Other people's packages may warn, of newer Pythons say, and log what is an error to a task.
 OTHERS = "error::gpu.Warning"
-QUIET = {"GPUJIT_DEVICE": "cpu", "DASK_LOGGING__DISTRIBUTED": "critical"}
+# joblib's process that looks after its semaphores may find one gone, when the machine is busy.
+LOKY = "joblib.externals.loky.backend.resource_tracker"
+QUIET = {
+    "GPUJIT_DEVICE": "cpu",
+    "DASK_LOGGING__DISTRIBUTED": "critical",
+    "PYTHONWARNINGS": f"ignore::UserWarning:{LOKY}",
+}
 
 
 def run(folder, program, starter=(sys.executable,), args=(), warnings="error", timeout=120):
