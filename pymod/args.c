@@ -47,12 +47,12 @@ arg_set_double(struct pm_arg *arg, double value)
 static void
 arg_set_view(struct pm_arg *arg, const struct pm_view *view)
 {
-    arg->type.kind = IR_ARG_ARRAY;
-    arg->type.dtype = view->dtype;
-    arg->type.rank = view->rank;
-    arg->type.layout = view->layout;
-    arg->type.align_log2 = pm_view_align(view);
-    arg->type.elem = view->elem ? view->elem->text : NULL;
+    arg->type = (struct ir_argtype){.kind = IR_ARG_ARRAY,
+                                    .rank = view->rank,
+                                    .dtype = view->dtype,
+                                    .layout = view->layout & 0x7f,
+                                    .align_log2 = pm_view_align(view),
+                                    .elem = view->elem ? view->elem->text : NULL};
     arg->view = view;
 }
 

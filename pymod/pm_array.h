@@ -65,7 +65,13 @@ pm_view_type_name(const struct pm_view *view)
 }
 /* Log2 of what the addresses of elements are multiples of: of scalars their size, as addresses promise
  * no more until launches look at them; of others as far as it helps their fields. */
-uint8_t pm_view_align(const struct pm_view *view);
+uint8_t pm_view_align_of_elem(const struct pm_view *view);
+static inline uint8_t
+pm_view_align(const struct pm_view *view)
+{
+    return view->elem ? pm_view_align_of_elem(view)
+                      : (uint8_t)__builtin_ctz(ir_scalar_row(view->dtype)->bits / 8u);
+}
 bool pm_view_same_shape(const struct pm_view *a, const struct pm_view *b);
 /* The same elements in the same order. */
 bool pm_view_same(const struct pm_view *a, const struct pm_view *b);

@@ -67,10 +67,8 @@ pm_view_span(const struct pm_view *view, int64_t *first_out, int64_t *end_out)
 }
 
 uint8_t
-pm_view_align(const struct pm_view *view)
+pm_view_align_of_elem(const struct pm_view *view)
 {
-    if (!view->elem)
-        return (uint8_t)__builtin_ctz(pm_view_itemsize(view));
     uint64_t bits = (view->size ? view->data : 0) | (uint64_t)1 << view->elem->align_log2;
     for (uint32_t i = 0; view->layout == IR_LAYOUT_ANY && i < view->rank; i++)
         bits |= (uint64_t)view->strides[i];
